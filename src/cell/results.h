@@ -23,6 +23,7 @@ struct TriedCpus {
 
 struct FlowResult {
     Flow flow;
+    std::string name{};             // in its place: of a subject's part, as a rank
     const char* unit = nullptr;     // of its rates, where it is not that of the cell
     Summary rate;                   // GB/s
     std::optional<Summary> solo;    // the same flow alone, where that is no cell of the run
@@ -70,6 +71,8 @@ struct CellResult {
     std::string quantity = "copy";
     const char* unit = "GB/s";  // of all its figures
     Cell cell;
+    std::string subject;                                       // in its place: of a kernel; docs/ defines its words
+    std::vector<std::pair<std::string, std::string>> members;  // more keys of the document, each with its JSON
     std::size_t bytes = 0;  // in one copy (latched) or chunk (windowed), the largest of the flows
     // Of one visit: it has all its samples, and nothing stopped meanwhile. Of several: the best was reached again (a plateau), or the
     // interval is narrow.
@@ -90,27 +93,15 @@ struct CellResult {
     double verify_seconds = 0;
 };
 
-// One part of a subject: a rank, a message size, an endpoint.
-struct PartResult {
-    std::string name;
-    Summary rate;
-    std::vector<int> cpus;          // the binding in effect; empty: not told
-    std::vector<int> memory_nodes;  // where the host pages are, in effect
-};
-
-// A figure whose subject is no cell: of MPI, or of a kernel. docs/ defines its words.
-struct SubjectResult {
-    std::string quantity;
-    const char* unit = "GB/s";  // of all its figures
-    std::string subject;
-    std::size_t bytes = 0;                                     // 0: none
-    std::vector<std::pair<std::string, std::string>> members;  // more keys of the document, each with its JSON
-    bool converged = false;
-    std::optional<Verified> verified;  // nothing: an answer was wrong, or none was compared
-    std::vector<PartResult> parts;     // at least one
-    std::optional<Summary> total;
-    double seconds = 0;
-};
+inline FlowResult part_result(const std::string& name, const Summary& rate, const std::vector<int>& cpus = {},
+                              const std::vector<int>& memory_nodes = {}) {
+    FlowResult part;
+    part.name = name;
+    part.rate = rate;
+    part.cpus = cpus;
+    part.memory_nodes = memory_nodes;
+    return part;
+}
 
 struct NotMeasured {
     std::string cell;

@@ -82,7 +82,7 @@ private:
             if (each) measured.push_back(*each);
         const auto figures = saxpy_figures(measured, {options_.bytes, options_.iterations, options_.host_device}, target);
         std::vector<std::string> items;
-        for (const SubjectResult& each : figures) items.push_back(result_json(each));
+        for (const CellResult& each : figures) items.push_back(result_json(each));
         teller_->results(teller_->json() ? items : std::vector<std::string>{saxpy_table(figures)});
     }
 

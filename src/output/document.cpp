@@ -73,11 +73,13 @@ void write_software(Json& json, const ProgramRun& run) {
 }
 
 void write_flow(Json& json, const FlowResult& flow, const char* unit) {
-    write_rate(json.field("flow", flow.flow.text()).key("rate"), flow.rate, unit);
+    const bool is_part = !flow.name.empty();
+    write_rate(json.field("flow", is_part ? flow.name : flow.flow.text()).key("rate"), flow.rate, unit);
     if (flow.solo) write_rate(json.key("solo"), *flow.solo, unit);
     if (flow.tasks) write_rate(json.key("tasks"), *flow.tasks, unit);
-    json.field("ceiling", flow.ceiling).field_if("best", flow.best);
-    json.field("cpus", cpu_list(flow.cpus)).field("memory_nodes", flow.memory_nodes);
+    if (!is_part) json.field("ceiling", flow.ceiling).field_if("best", flow.best);
+    if (!is_part || !flow.cpus.empty()) json.field("cpus", cpu_list(flow.cpus));
+    if (!is_part || !flow.memory_nodes.empty()) json.field("memory_nodes", flow.memory_nodes);
     if (!flow.tried.empty())
         json.objects("tried", flow.tried,
                      [&](const TriedCpus& tried) { json.field("cpus", cpu_list(tried.cpus)).field("median", tried.median); });
@@ -155,19 +157,25 @@ std::string node_json(const ProgramRun& run, const Node& node, const std::vector
 
 std::string result_json(const CellResult& result, double began) {
     Json json;
-    json.begin_object().field("quantity", result.quantity).field("cell", result.cell.text());
+    const bool is_cell = result.subject.empty();
+    json.begin_object().field("quantity", result.quantity).field("cell", is_cell ? result.cell.text() : result.subject);
     if (result.cell.aspect != Aspect::rates) json.field("aspect", aspect_word(result.cell.aspect));
-    json.field("bytes", result.bytes).field("method", result.method);
+    if (is_cell || result.bytes > 0) json.field("bytes", result.bytes);
+    if (is_cell) json.field("method", result.method);
     if (!result.smaller.empty()) json.field("smaller", result.smaller);
-    json.field("converged", result.converged).objects("visits", result.visits, [&](const Visit& visit) {
-        json.field("at", visit.begin - began).field("seconds", visit.end - visit.begin).field("n", visit.samples);
-    });
+    for (const auto& [name, content] : result.members) json.key(name).json(content);
+    json.field("converged", result.converged);
+    if (is_cell)
+        json.objects("visits", result.visits, [&](const Visit& visit) {
+            json.field("at", visit.begin - began).field("seconds", visit.end - visit.begin).field("n", visit.samples);
+        });
     if (result.rejected > 0) json.field("rejected", result.rejected);
     write_verified(json, result.verified);
-    json.field("seconds", result.seconds).field("verify_seconds", result.verify_seconds);
+    json.field("seconds", result.seconds);
+    if (is_cell) json.field("verify_seconds", result.verify_seconds);
     json.objects("flows", result.flows,
                  [&](const FlowResult& flow) { write_flow(json, flow, flow.unit != nullptr ? flow.unit : result.unit); });
-    write_rate(json.key("total"), result.total, result.unit);
+    if (is_cell) write_rate(json.key("total"), result.total, result.unit);
     if (result.slowest) write_tail(json, tail_figures(result, began), result.unit);
     if (!result.beside.empty()) json.field("beside", result.beside);
     if (!result.aggressors.empty())
@@ -177,22 +185,6 @@ std::string result_json(const CellResult& result, double began) {
     if (result.cut_short)
         json.object("cut_short", [&] { json.field("code", result.cut_short->code).field("reason", result.cut_short->reason); });
     if (result.remeasured) json.field("remeasured", true);
-    return json.end_object().text();
-}
-
-std::string result_json(const SubjectResult& result) {
-    Json json;
-    json.begin_object().field("quantity", result.quantity).field("cell", result.subject);
-    if (result.bytes > 0) json.field("bytes", result.bytes);
-    for (const auto& [name, content] : result.members) json.key(name).json(content);
-    json.field("converged", result.converged);
-    write_verified(json, result.verified);
-    json.field("seconds", result.seconds).objects("flows", result.parts, [&](const PartResult& part) {
-        write_rate(json.field("flow", part.name).key("rate"), part.rate, result.unit);
-        if (!part.cpus.empty()) json.field("cpus", cpu_list(part.cpus));
-        if (!part.memory_nodes.empty()) json.field("memory_nodes", part.memory_nodes);
-    });
-    if (result.total) write_rate(json.key("total"), *result.total, result.unit);
     return json.end_object().text();
 }
 

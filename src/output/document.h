@@ -39,8 +39,7 @@ void begin_document(Json& json, const ProgramRun& run, double seconds);
 // Pieces of a document, each one object or array.
 std::string node_json(const ProgramRun& run, const Node& node, const std::vector<DocumentGpu>& gpus);
 // `began`: when the run began, on CLOCK_MONOTONIC; visits are told by their distance from it.
-std::string result_json(const CellResult& result, double began);
-std::string result_json(const SubjectResult& result);
+std::string result_json(const CellResult& result, double began = 0);
 std::string under_load_json(const GpuUnderLoad& gpu);
 std::string curve_json(const SizeCurve& curve);
 std::string mpi_json(const MpiFacts& mpi);

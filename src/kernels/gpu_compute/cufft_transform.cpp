@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "kernels/gpu_compute/cuda_library.h"
-#include "kernels/problems/fft_points.h"
 
 namespace nearfar {
 namespace {

@@ -35,7 +35,7 @@ std::vector<KernelTask> tasks_of(const std::vector<SubjectKernels>& wanted, cons
 void tell_figures(const Teller& teller, const KernelTask& task, const KernelFigures& figures, bool host, bool finished) {
     std::vector<std::string> items;
     if (teller.json())
-        for (const SubjectResult& result : figures.results(task.subject, host)) items.push_back(result_json(result));
+        for (const CellResult& result : figures.results(task.subject, host)) items.push_back(result_json(result));
     else
         items.push_back(figures.row(task.subject));
     if (finished)

@@ -66,7 +66,7 @@ std::string row(const std::string& name, const Series& series, const ProblemShap
 }
 
 std::string document_item(const std::string& name, const Series& series, const ProblemShape& shape) {
-    SubjectResult result;
+    CellResult result;
     result.quantity = "kernel.sustained.rate";
     result.unit = shape.unit;
     result.subject = name;
@@ -86,7 +86,7 @@ std::string document_item(const std::string& name, const Series& series, const P
     }
     if (wrong_words(series).empty()) result.verified = verified;
     result.members = {{"kernel", Json().value(shape.kernel).text()}, {"series", seconds.end_array().text()}};
-    result.parts.push_back({name, rate, {}, {}});
+    result.flows.push_back(part_result(name, rate));
     return result_json(result);
 }
 

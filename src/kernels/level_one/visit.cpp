@@ -131,13 +131,13 @@ std::string KernelFigures::errors_json() const {
     return json.object([&] { json.field("corrected", corrected).field("uncorrected", uncorrected); }).text();
 }
 
-std::vector<SubjectResult> KernelFigures::results(const Subject& subject, bool host) const {
-    std::vector<SubjectResult> results;
+std::vector<CellResult> KernelFigures::results(const Subject& subject, bool host) const {
+    std::vector<CellResult> results;
     const std::string name = (host ? "kernel.host." : "kernel.") + shape_.kernel;
     const bool converged = are_reached_again();
     const auto add = [&](const char* what, const char* unit, const Figure& figure, Best best) {
         if (figure.samples.empty()) return;
-        SubjectResult result;
+        CellResult result;
         result.quantity = name + "." + what;
         result.unit = unit;
         result.subject = subject.text();
@@ -152,7 +152,7 @@ std::vector<SubjectResult> KernelFigures::results(const Subject& subject, bool h
         result.converged = converged;
         result.verified = verified_;
         result.seconds = seconds_;
-        result.parts.push_back({subject.text(), figure.summary(best), cpus_, memory_nodes_});
+        result.flows.push_back(part_result(subject.text(), figure.summary(best), cpus_, memory_nodes_));
         results.push_back(result);
     };
     add("in", "us", in_, Best::lowest);

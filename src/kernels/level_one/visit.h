@@ -67,7 +67,7 @@ public:
     const ProblemShape& shape() const { return shape_; }
 
     // For the document: one result for each quantity. `host`: the CPU computed; `converged`: no more visits are due.
-    std::vector<SubjectResult> results(const Subject& subject, bool host) const;
+    std::vector<CellResult> results(const Subject& subject, bool host) const;
     // A line of the table.
     std::string row(const Subject& subject) const;
 

@@ -7,7 +7,6 @@
 #include <complex>
 #include <type_traits>
 
-#include "kernels/problems/fft_points.h"
 #include "kernels/problems/numbers.h"
 #include "kernels/problems/problem.h"
 

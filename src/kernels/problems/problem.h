@@ -73,7 +73,6 @@ const std::vector<std::string>& kernel_names();
 // Throws WrongUse for a kernel that there is none of.
 std::unique_ptr<Problem> make_problem(const std::string& kernel, ProblemSize size);
 
-// One file each.
 std::unique_ptr<Problem> make_gemm(const std::string& kernel, ProblemSize size);
 std::unique_ptr<Problem> make_fft(const std::string& kernel, ProblemSize size);
 std::unique_ptr<Problem> make_reduction(const std::string& kernel, ProblemSize size);
@@ -83,6 +82,8 @@ std::unique_ptr<Problem> make_spmv(const std::string& kernel, ProblemSize size);
 std::unique_ptr<Problem> make_triad(const std::string& kernel, ProblemSize size);
 std::unique_ptr<Problem> make_stencil(const std::string& kernel, ProblemSize size);
 std::unique_ptr<Problem> make_md(const std::string& kernel, ProblemSize size);
+
+constexpr std::size_t fft_points = 512;  // of each transform of sfft and dfft
 
 // Of three sizes, in the order of ProblemSize.
 std::size_t of_size(ProblemSize size, std::size_t paper, std::size_t today, std::size_t small);

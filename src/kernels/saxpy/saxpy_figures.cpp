@@ -35,9 +35,9 @@ std::vector<double> over_rounds(const BindingRounds& measured, const Value& valu
     return samples;
 }
 
-SubjectResult result_of(const BindingRounds& measured, const SaxpyShape& shape, bool converged, const std::string& what,
-                        const char* unit, std::size_t bytes = 0) {
-    SubjectResult result;
+CellResult result_of(const BindingRounds& measured, const SaxpyShape& shape, bool converged, const std::string& what,
+                     const char* unit, std::size_t bytes = 0) {
+    CellResult result;
     result.quantity = (shape.host_device ? "saxpy.host." : "saxpy.") + what;
     result.unit = unit;
     result.subject = saxpy_subject(measured.binding);
@@ -48,18 +48,18 @@ SubjectResult result_of(const BindingRounds& measured, const SaxpyShape& shape, 
     return result;
 }
 
-void add_binding(const BindingRounds& measured, const SaxpyShape& shape, double target, std::vector<SubjectResult>& into) {
+void add_binding(const BindingRounds& measured, const SaxpyShape& shape, double target, std::vector<CellResult>& into) {
     const bool converged = is_settled(measured, target);
     const auto of_all = [&](const char* what, const char* unit, const Value& value) {
         into.push_back(result_of(measured, shape, converged, what, unit));
-        into.back().parts.push_back({all_ranks, summarise(over_rounds(measured, value)), {}, {}});
+        into.back().flows.push_back(part_result(all_ranks, summarise(over_rounds(measured, value))));
     };
     const auto of_ranks = [&](const char* what, const char* unit, std::size_t bytes, const ValueOfRank& value) {
         into.push_back(result_of(measured, shape, converged, what, unit, bytes));
         for (std::size_t rank = 0; rank < measured.cpus.size(); ++rank) {
             const auto of_rank = [&](const Round& round) { return value(round, rank); };
-            into.back().parts.push_back({"rank" + std::to_string(rank), summarise(over_rounds(measured, of_rank)),
-                                         measured.cpus[rank], measured.memory_nodes[rank]});
+            into.back().flows.push_back(part_result("rank" + std::to_string(rank), summarise(over_rounds(measured, of_rank)),
+                                                    measured.cpus[rank], measured.memory_nodes[rank]));
         }
     };
     const auto times = [&](const char* what, double RankRound::*step) {
@@ -90,17 +90,17 @@ void add_binding(const BindingRounds& measured, const SaxpyShape& shape, double 
     });
 }
 
-std::string over_ranks(const SubjectResult& result) {
+std::string over_ranks(const CellResult& result) {
     double sum = 0;
-    double least = result.parts.front().rate.median;
+    double least = result.flows.front().rate.median;
     double greatest = least;
-    for (const PartResult& part : result.parts) {
+    for (const FlowResult& part : result.flows) {
         sum += part.rate.median;
         least = std::min(least, part.rate.median);
         greatest = std::max(greatest, part.rate.median);
     }
-    return formatted(row, result.quantity.c_str(), result.subject.c_str(), sum / static_cast<double>(result.parts.size()), least,
-                     greatest, result.parts.front().rate.n(), result.unit, " mean, least and greatest rank");
+    return formatted(row, result.quantity.c_str(), result.subject.c_str(), sum / static_cast<double>(result.flows.size()), least,
+                     greatest, result.flows.front().rate.n(), result.unit, " mean, least and greatest rank");
 }
 
 }  // namespace
@@ -123,8 +123,8 @@ bool is_settled(const BindingRounds& measured, double target) {
            summarise(over_rounds(measured, run_time)).half_width() <= target;
 }
 
-std::vector<SubjectResult> saxpy_figures(const std::vector<BindingRounds>& measured, const SaxpyShape& shape, double target) {
-    std::vector<SubjectResult> figures;
+std::vector<CellResult> saxpy_figures(const std::vector<BindingRounds>& measured, const SaxpyShape& shape, double target) {
+    std::vector<CellResult> figures;
     const BindingRounds* beside_gpu = nullptr;
     for (const BindingRounds& each : measured) {
         if (each.rounds.empty()) continue;
@@ -132,7 +132,7 @@ std::vector<SubjectResult> saxpy_figures(const std::vector<BindingRounds>& measu
         if (each.binding == Binding::gpu) beside_gpu = &each;
     }
     if (beside_gpu == nullptr) return figures;
-    SubjectResult speedup = result_of(*beside_gpu, shape, true, "speedup", "1");
+    CellResult speedup = result_of(*beside_gpu, shape, true, "speedup", "1");
     const std::vector<double> best = over_rounds(*beside_gpu, run_time);
     for (const BindingRounds& each : measured) {
         if (each.binding == Binding::gpu || each.rounds.empty()) continue;
@@ -140,23 +140,23 @@ std::vector<SubjectResult> saxpy_figures(const std::vector<BindingRounds>& measu
         std::vector<double> samples;
         // Rounds of the same number ran one after the other.
         for (std::size_t i = 0; i < std::min(best.size(), other.size()); ++i) samples.push_back(other[i] / best[i]);
-        speedup.parts.push_back({binding_name(each.binding), summarise(samples), {}, {}});
+        speedup.flows.push_back(part_result(binding_name(each.binding), summarise(samples)));
         speedup.converged =
-            speedup.converged && samples.size() >= looks.front() && speedup.parts.back().rate.half_width() <= target;
+            speedup.converged && samples.size() >= looks.front() && speedup.flows.back().rate.half_width() <= target;
     }
-    if (!speedup.parts.empty()) figures.push_back(speedup);
+    if (!speedup.flows.empty()) figures.push_back(speedup);
     return figures;
 }
 
-std::string saxpy_table(const std::vector<SubjectResult>& results) {
+std::string saxpy_table(const std::vector<CellResult>& results) {
     if (results.empty()) return "";
     std::string table = formatted("%-38s %-14s %9s  %9s   %-9s %3s\n", "figure", "binding", "median", "interval", "", "n");
-    for (const SubjectResult& result : results) {
-        if (result.parts.front().name != all_ranks && result.parts.front().name.rfind("rank", 0) == 0) {
+    for (const CellResult& result : results) {
+        if (result.flows.front().name != all_ranks && result.flows.front().name.rfind("rank", 0) == 0) {
             table += over_ranks(result);
             continue;
         }
-        for (const PartResult& part : result.parts) {
+        for (const FlowResult& part : result.flows) {
             const std::string beside = part.name == all_ranks ? "" : " over " + part.name;
             table +=
                 formatted(row, result.quantity.c_str(), result.subject.c_str(), part.rate.median, part.rate.low, part.rate.high,

@@ -57,9 +57,9 @@ std::string saxpy_subject(Binding binding);
 bool is_settled(const BindingRounds& measured, double target);
 
 // The figures of every binding that has a round, and how much faster the GPUs' binding is than each other one, round by round.
-std::vector<SubjectResult> saxpy_figures(const std::vector<BindingRounds>& measured, const SaxpyShape& shape, double target);
+std::vector<CellResult> saxpy_figures(const std::vector<BindingRounds>& measured, const SaxpyShape& shape, double target);
 
 // A line for each figure: efficiencies, times and ratios; of rates the least, mean and greatest of the ranks.
-std::string saxpy_table(const std::vector<SubjectResult>& results);
+std::string saxpy_table(const std::vector<CellResult>& results);
 
 }  // namespace nearfar

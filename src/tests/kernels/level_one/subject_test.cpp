@@ -122,13 +122,13 @@ TEST(Figures, TellTimesInMicrosecondsAndTheRate) {
         figures.add(visit);
     }
     EXPECT_TRUE(figures.are_reached_again());
-    const std::vector<SubjectResult> results = figures.results({0, 1}, false);
+    const std::vector<CellResult> results = figures.results({0, 1}, false);
     ASSERT_EQ(results.size(), 6u);
     EXPECT_EQ(results[0].quantity, "kernel.triad.in");
-    EXPECT_DOUBLE_EQ(results[0].parts[0].rate.median, 1);
-    EXPECT_DOUBLE_EQ(results[3].parts[0].rate.median, 7);
+    EXPECT_DOUBLE_EQ(results[0].flows[0].rate.median, 1);
+    EXPECT_DOUBLE_EQ(results[3].flows[0].rate.median, 7);
     EXPECT_STREQ(results[5].unit, "GB/s");
-    EXPECT_DOUBLE_EQ(results[5].parts[0].rate.plateau->value, problem->shape().counted / 1e-6 / 1e9);
+    EXPECT_DOUBLE_EQ(results[5].flows[0].rate.plateau->value, problem->shape().counted / 1e-6 / 1e9);
     EXPECT_EQ(results[5].members.back().first, "ecc_errors");
     EXPECT_EQ(results[5].members.back().second, R"({"corrected": 2, "uncorrected": 0})");
     EXPECT_EQ(figures.results({{}, 1}, true)[0].quantity, "kernel.host.triad.in");

@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "kernels/problems/fft_points.h"
 #include "kernels/problems/md_box.h"
 #include "kernels/problems/spmv.h"
 

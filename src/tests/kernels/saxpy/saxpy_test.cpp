@@ -60,40 +60,40 @@ BindingRounds two_ranks(Binding binding, double slowdown, std::size_t rounds) {
     return measured;
 }
 
-const SubjectResult& find(const std::vector<SubjectResult>& results, const std::string& quantity, const std::string& subject) {
-    for (const SubjectResult& result : results)
+const CellResult& find(const std::vector<CellResult>& results, const std::string& quantity, const std::string& subject) {
+    for (const CellResult& result : results)
         if (result.quantity == quantity && result.subject == subject) return result;
     throw std::runtime_error("no " + quantity + " of " + subject);
 }
 
 TEST(SaxpyFigures, ByHand) {
     const SaxpyShape shape{1000000000, 2, false};
-    const std::vector<SubjectResult> found =
+    const std::vector<CellResult> found =
         saxpy_figures({two_ranks(Binding::launcher, 1.25, 6), two_ranks(Binding::gpu, 1, 6)}, shape, 0.005);
-    EXPECT_DOUBLE_EQ(find(found, "saxpy.load_balance", "saxpy/gpu").parts[0].rate.median, 5.5 / 7);
-    EXPECT_DOUBLE_EQ(find(found, "saxpy.communication_efficiency", "saxpy/gpu").parts[0].rate.median, 7.0 / 8);
-    EXPECT_DOUBLE_EQ(find(found, "saxpy.parallel_efficiency", "saxpy/gpu").parts[0].rate.median, 5.5 / 8);
-    EXPECT_DOUBLE_EQ(find(found, "saxpy.run_time", "saxpy/gpu").parts[0].rate.median, 4000) << "ms an iteration";
-    const SubjectResult& to_device = find(found, "saxpy.h2d", "saxpy/gpu");
-    EXPECT_DOUBLE_EQ(to_device.parts[0].rate.median, 1) << "two vectors of 1 GB in two iterations take 4 s";
-    EXPECT_DOUBLE_EQ(to_device.parts[1].rate.median, 2);
+    EXPECT_DOUBLE_EQ(find(found, "saxpy.load_balance", "saxpy/gpu").flows[0].rate.median, 5.5 / 7);
+    EXPECT_DOUBLE_EQ(find(found, "saxpy.communication_efficiency", "saxpy/gpu").flows[0].rate.median, 7.0 / 8);
+    EXPECT_DOUBLE_EQ(find(found, "saxpy.parallel_efficiency", "saxpy/gpu").flows[0].rate.median, 5.5 / 8);
+    EXPECT_DOUBLE_EQ(find(found, "saxpy.run_time", "saxpy/gpu").flows[0].rate.median, 4000) << "ms an iteration";
+    const CellResult& to_device = find(found, "saxpy.h2d", "saxpy/gpu");
+    EXPECT_DOUBLE_EQ(to_device.flows[0].rate.median, 1) << "two vectors of 1 GB in two iterations take 4 s";
+    EXPECT_DOUBLE_EQ(to_device.flows[1].rate.median, 2);
     EXPECT_EQ(to_device.bytes, 2000000000U);
-    EXPECT_EQ(to_device.parts[0].cpus, (std::vector<int>{0, 1}));
-    EXPECT_DOUBLE_EQ(find(found, "saxpy.d2h", "saxpy/gpu").parts[1].rate.median, 2);
-    EXPECT_DOUBLE_EQ(find(found, "saxpy.kernel", "saxpy/gpu").parts[0].rate.median, 6);
-    EXPECT_DOUBLE_EQ(find(found, "saxpy.waiting", "saxpy/gpu").parts[1].rate.median, 2000);
-    EXPECT_DOUBLE_EQ(find(found, "saxpy.transfer_imbalance", "saxpy/gpu").parts[0].rate.median, 6 / 4.5);
-    const SubjectResult& speedup = find(found, "saxpy.speedup", "saxpy/gpu");
-    ASSERT_EQ(speedup.parts.size(), 1U);
-    EXPECT_EQ(speedup.parts[0].name, "default");
-    EXPECT_DOUBLE_EQ(speedup.parts[0].rate.median, 1.25);
+    EXPECT_EQ(to_device.flows[0].cpus, (std::vector<int>{0, 1}));
+    EXPECT_DOUBLE_EQ(find(found, "saxpy.d2h", "saxpy/gpu").flows[1].rate.median, 2);
+    EXPECT_DOUBLE_EQ(find(found, "saxpy.kernel", "saxpy/gpu").flows[0].rate.median, 6);
+    EXPECT_DOUBLE_EQ(find(found, "saxpy.waiting", "saxpy/gpu").flows[1].rate.median, 2000);
+    EXPECT_DOUBLE_EQ(find(found, "saxpy.transfer_imbalance", "saxpy/gpu").flows[0].rate.median, 6 / 4.5);
+    const CellResult& speedup = find(found, "saxpy.speedup", "saxpy/gpu");
+    ASSERT_EQ(speedup.flows.size(), 1U);
+    EXPECT_EQ(speedup.flows[0].name, "default");
+    EXPECT_DOUBLE_EQ(speedup.flows[0].rate.median, 1.25);
     EXPECT_TRUE(speedup.converged);
     EXPECT_NE(saxpy_table(found).find("over default"), std::string::npos);
 }
 
 TEST(SaxpyFigures, HostMemoryIsNamedAsSuchAndNothingIsComparedWithItself) {
-    const std::vector<SubjectResult> found = saxpy_figures({two_ranks(Binding::gpu, 1, 1)}, {4096, 2, true}, 0.005);
-    for (const SubjectResult& result : found) {
+    const std::vector<CellResult> found = saxpy_figures({two_ranks(Binding::gpu, 1, 1)}, {4096, 2, true}, 0.005);
+    for (const CellResult& result : found) {
         EXPECT_EQ(result.quantity.rfind("saxpy.host.", 0), 0U) << result.quantity;
         EXPECT_NE(result.quantity, "saxpy.host.speedup");
         EXPECT_FALSE(result.converged) << "one round settles nothing";
