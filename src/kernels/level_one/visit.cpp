@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cell/visited.h"
 #include "core/clock.h"
 #include "output/json.h"
 #include "output/table.h"
@@ -20,6 +21,8 @@ constexpr double again = 0.01;  // relative, within which the best visits have t
 constexpr double micro = 1e6;
 constexpr double milli = 1e3;
 constexpr double giga = 1e9;
+constexpr const char* total = "total";  // these two have to be reached again
+constexpr const char* rate = "rate";
 
 // How many calls take so long.
 int calls_in(double seconds, double each, int least, int most) {
@@ -65,33 +68,30 @@ KernelVisit make_visit(PlacedKernel& kernel) {
     return visit;
 }
 
-void KernelFigures::Figure::add(const std::vector<double>& more, const KernelVisit& visit) {
-    if (more.empty()) return;  // only the rate is measured
-    samples.insert(samples.end(), more.begin(), more.end());
-    visits.push_back({visit.begin, visit.end, more.size()});
-}
-
-Summary KernelFigures::Figure::summary(Best best) const {
-    Summary all = summarise(samples, visits);
-    all.plateau = plateau_of(all, visits, best);
-    return all;
-}
-
 void KernelFigures::add(const KernelVisit& visit) {
-    in_.add(of_calls(visit.calls, &CallTimes::in), visit);
-    compute_.add(of_calls(visit.calls, &CallTimes::compute), visit);
-    out_.add(of_calls(visit.calls, &CallTimes::out), visit);
-    total_.add(of_calls(visit.calls, &CallTimes::total), visit);
-    overlapped_.add(scaled(visit.overlapped, micro), visit);
+    std::vector<CellResult> results;
+    const auto add = [&](const char* what, const char* unit, const std::vector<double>& samples) {
+        if (samples.empty()) return;  // only the rate is measured
+        CellResult& result = results.emplace_back();
+        result.quantity = what;
+        result.unit = unit;
+        result.bytes = shape_.bytes();
+        result.visits = {{visit.begin, visit.end, samples.size()}};
+        result.verified = visit.verified;
+        result.total = summarise(samples);
+        result.flows.push_back(part_result("", result.total, visit.cpus, visit.memory_nodes));
+        result.seconds = visit.end - visit.begin;
+    };
     std::vector<double> rates;
     for (const double seconds : visit.computed) rates.push_back(shape_.counted / seconds / giga);
-    rate_.add(rates, visit);
-    verified_.add(visit.verified);
+    add("in", "us", of_calls(visit.calls, &CallTimes::in));
+    add("compute", "us", of_calls(visit.calls, &CallTimes::compute));
+    add("out", "us", of_calls(visit.calls, &CallTimes::out));
+    add(total, "us", of_calls(visit.calls, &CallTimes::total));
+    add("overlapped", "us", scaled(visit.overlapped, micro));
+    add(rate, shape_.unit, rates);
+    add_visit(known_, std::move(results));
     if (visit.state) note(*visit.state);
-    cpus_ = visit.cpus;
-    memory_nodes_ = visit.memory_nodes;
-    seconds_ += visit.end - visit.begin;
-    ++visits_;
 }
 
 // The last one's clocks, power and temperature; all reasons that were seen.
@@ -105,12 +105,10 @@ void KernelFigures::note(const GpuState& state) {
 }
 
 bool KernelFigures::are_reached_again() const {
-    const auto is_settled = [](const Figure& figure, Best best) {
-        if (figure.samples.empty()) return true;
-        const std::optional<Plateau> plateau = figure.summary(best).plateau;
-        return plateau && is_reached_again(*plateau, again);
-    };
-    return is_settled(total_, Best::lowest) && is_settled(rate_, Best::highest);
+    return !known_.empty() && std::all_of(known_.begin(), known_.end(), [](const CellResult& known) {
+        if (known.quantity != total && known.quantity != rate) return true;
+        return known.total.plateau && is_reached_again(*known.total.plateau, again);
+    });
 }
 
 void write_state(Json& json, const GpuState& state) {
@@ -132,16 +130,10 @@ std::string KernelFigures::errors_json() const {
 }
 
 std::vector<CellResult> KernelFigures::results(const Subject& subject, bool host) const {
-    std::vector<CellResult> results;
-    const std::string name = (host ? "kernel.host." : "kernel.") + shape_.kernel;
-    const bool converged = are_reached_again();
-    const auto add = [&](const char* what, const char* unit, const Figure& figure, Best best) {
-        if (figure.samples.empty()) return;
-        CellResult result;
-        result.quantity = name + "." + what;
-        result.unit = unit;
-        result.subject = subject.text();
-        result.bytes = shape_.bytes();
+    std::vector<CellResult> results = known_;
+    for (CellResult& result : results) {
+        result.quantity = (host ? "kernel.host." : "kernel.") + shape_.kernel + "." + result.quantity;
+        result.subject = result.flows[0].name = subject.text();
         result.members = {{"size", Json().value(size_name(shape_.size)).text()},
                           {"in_bytes", std::to_string(shape_.in_bytes)},
                           {"out_bytes", std::to_string(shape_.out_bytes)},
@@ -149,34 +141,26 @@ std::vector<CellResult> KernelFigures::results(const Subject& subject, bool host
         Json state;
         if (state_) result.members.emplace_back("gpu_state", state.object([&] { write_state(state, *state_); }).text());
         if (const std::string errors = errors_json(); !errors.empty()) result.members.emplace_back("ecc_errors", errors);
-        result.converged = converged;
-        result.verified = verified_;
-        result.seconds = seconds_;
-        result.flows.push_back(part_result(subject.text(), figure.summary(best), cpus_, memory_nodes_));
-        results.push_back(result);
-    };
-    add("in", "us", in_, Best::lowest);
-    add("compute", "us", compute_, Best::lowest);
-    add("out", "us", out_, Best::lowest);
-    add("total", "us", total_, Best::lowest);
-    add("overlapped", "us", overlapped_, Best::lowest);
-    add("rate", shape_.unit, rate_, Best::highest);
+        result.converged = are_reached_again();
+    }
     return results;
 }
 
 std::string KernelFigures::row(const Subject& subject) const {
-    const auto of = [](const Figure& figure) {
-        return figure.samples.empty() ? formatted("%9s", "-") : formatted("%9.3f", figure.summary(Best::lowest).median / milli);
-    };
-    const Summary rate = rate_.summary(Best::highest);
+    std::string times;
+    for (const char* what : {"in", "compute", "out", total, "overlapped"}) {
+        const auto is_it = [what](const CellResult& result) { return result.quantity == what; };
+        const auto known = std::find_if(known_.begin(), known_.end(), is_it);
+        times += known == known_.end() ? formatted(" %9s", "-") : formatted(" %9.3f", known->total.median / milli);
+    }
+    const Summary& figure = known_.back().total;  // the rate
     std::string told = state_ && state_->running.sm_clock ? std::to_string(*state_->running.sm_clock) + " MHz" : "";
     if (state_ && state_->running.power) told += formatted(" %.0f W", *state_->running.power);
     if (state_)
         for (const std::string& reason : state_->throttle) told += " " + reason;
-    return formatted("%-10s %-12s %-6s %s %s %s %s %s %11.2f %-8s %3zu  %s\n", shape_.kernel.c_str(), subject.text().c_str(),
-                     size_name(shape_.size), of(in_).c_str(), of(compute_).c_str(), of(out_).c_str(), of(total_).c_str(),
-                     of(overlapped_).c_str(), rate.plateau ? rate.plateau->value : rate.median, shape_.unit, visits_,
-                     told.c_str());
+    return formatted("%-10s %-12s %-6s%s %11.2f %-8s %3zu  %s\n", shape_.kernel.c_str(), subject.text().c_str(),
+                     size_name(shape_.size), times.c_str(), figure.plateau ? figure.plateau->value : figure.median, shape_.unit,
+                     visits(), told.c_str());
 }
 
 std::string kernels_heading() {

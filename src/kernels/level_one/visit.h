@@ -61,7 +61,7 @@ public:
     explicit KernelFigures(const ProblemShape& shape) : shape_(shape) {}
 
     void add(const KernelVisit& visit);
-    std::size_t visits() const { return visits_; }
+    std::size_t visits() const { return known_.empty() ? 0 : known_.front().visits.size(); }
     // Whether the best total and the best rate were reached again.
     bool are_reached_again() const;
     const ProblemShape& shape() const { return shape_; }
@@ -72,23 +72,10 @@ public:
     std::string row(const Subject& subject) const;
 
 private:
-    // The samples of one quantity.
-    struct Figure {
-        std::vector<double> samples;
-        std::vector<Visit> visits;
-        void add(const std::vector<double>& more, const KernelVisit& visit);
-        Summary summary(Best best) const;
-    };
-
     ProblemShape shape_;
-    Figure in_, compute_, out_, total_, overlapped_, rate_;
-    Verified verified_;
+    std::vector<CellResult> known_;  // of every quantity
     std::optional<GpuState> state_;
     std::optional<GpuState> first_state_;
-    std::vector<int> cpus_;
-    std::vector<int> memory_nodes_;
-    double seconds_ = 0;
-    std::size_t visits_ = 0;
 
     void note(const GpuState& state);
     // How many errors more there are than at the first look; empty: none, or nobody says.
