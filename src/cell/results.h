@@ -93,6 +93,7 @@ struct CellResult {
     double verify_seconds = 0;
 };
 
+// A part of a subject.
 inline FlowResult part_result(const std::string& name, const Summary& rate, const std::vector<int>& cpus = {},
                               const std::vector<int>& memory_nodes = {}) {
     FlowResult part;
