@@ -10,8 +10,25 @@ Needs: nothing of the package.
 from __future__ import annotations
 
 from . import files, node_lists, node_lock, places, process, site_file, standard_streams
-from .errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, EXIT_WRONG_USE, CouldNotJudge, NearfarError
-from .files import cannot_write, copy_tree, file_lock, json_or_none, make_directory, text_or_empty, write_atomically
+from .errors import (
+    EXIT_COULD_NOT_JUDGE,
+    EXIT_FAILED,
+    EXIT_GOOD,
+    EXIT_WRONG_USE,
+    MADE_UP,
+    CouldNotJudge,
+    NearfarError,
+)
+from .files import (
+    cannot_write,
+    copy_tree,
+    file_lock,
+    json_or_none,
+    make_directory,
+    strict_json,
+    text_or_empty,
+    write_atomically,
+)
 from .messages import MESSAGES, Message, of_several, plural
 from .node_lists import NodeListError, folded, listed_twice, node_set, refuse_too_many
 from .places import reports_directory, state_directory

@@ -7,6 +7,8 @@ EXIT_GOOD = 0
 EXIT_FAILED = 1
 EXIT_WRONG_USE = 2
 EXIT_COULD_NOT_JUDGE = 3
+#: What reading a document that somebody made up may end in, whatever is checked before.
+MADE_UP = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 class NearfarError(Exception):

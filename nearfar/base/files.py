@@ -6,11 +6,13 @@ import errno
 import fcntl
 import json
 import os
+import re
 import shutil
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,8 @@ _REMEDY = {
 
 #: What a user can do about a place that cannot be written.
 STATE_ELSEWHERE = "set NEARFAR_STATE to a directory"
+#: What no text holds: neither a name of a file nor a line of a log can.
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 def copy_tree(source: Path, to: Path) -> None:
@@ -61,8 +65,38 @@ def json_or_none(path: Path) -> Any:
     """What a JSON file holds; None where it cannot be read, or is none."""
     try:
         return json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
+
+
+def strict_json(text: str | bytes) -> Any:
+    """What JSON of others holds. Raises ``ValueError`` also for NaN, numbers that no float holds, halves of letters and deep nesting."""
+    try:
+        document = json.loads(text, parse_float=_finite, parse_int=_whole, parse_constant=_finite)
+        if "\\u" in text if isinstance(text, str) else b"\\u" in text:
+            _check_text(document)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    return document
+
+
+def _check_text(document: Any) -> None:
+    if isinstance(document, str) and _NO_TEXT.search(document):
+        raise ValueError(f"{document[:40]!a} is not text")
+    if isinstance(document, (dict, list)):
+        for each in (*document, *document.values()) if isinstance(document, dict) else document:
+            _check_text(each)
+
+
+def _finite(word: str) -> float:
+    if not isfinite(number := float(word)):
+        raise ValueError(f"{word[:20]} is not a number")
+    return number
+
+
+def _whole(word: str) -> int:
+    _finite(word)
+    return int(word)
 
 
 def leads_nowhere(path: Path) -> bool:

@@ -16,7 +16,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import day_text, statistics, utc_text, utc_time, write_atomically
+from nearfar.base import MADE_UP, day_text, statistics, utc_text, utc_time, write_atomically
 from nearfar.measurement import EXPLAINING
 from nearfar.verdict import thresholds
 from nearfar.verdict.references import SOFTWARE, FleetLevel
@@ -96,7 +96,7 @@ def read(place: Path, system: str, partition: str, now: datetime | None = None) 
         recent = utc_time(raw["time"]) > (now or datetime.now(timezone.utc)) - SPAN
         if recent and (raw["schema"], raw["system"]) == (SCHEMA, system):
             return tuple(_read_level(entry) for entry in raw["levels"] if entry["partition"] == partition)
-    except (AttributeError, KeyError, OSError, OverflowError, RecursionError, TypeError, ValueError):
+    except (*MADE_UP, OSError):
         pass
     return ()
 

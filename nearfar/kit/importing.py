@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from nearfar import history, measurement, question, report, verdict
 from nearfar.base import (
+    MADE_UP,
     Finding,
     NearfarError,
     did_you_mean,
@@ -28,7 +30,7 @@ from nearfar.topology import Node, node_to_document
 from nearfar.verdict import CaseInfo, case_files, references
 
 from . import gpu_ranges, messages
-from .result_file import KitCase, KitResult
+from .result_file import KitCase, KitResult, not_understood
 
 #: The system of a node that no site file is about: the key of its history, and of references that a site may write for it.
 SYSTEM = "imported"
@@ -67,6 +69,15 @@ def import_file(result: KitResult, system: str | None = None, node: str | None =
     site = _site(result, system, name)
     _refuse_second(result, site.system.name)
     folder = files.new_run_directory(site.system.name, result.started.timestamp())
+    try:
+        return _run_of(result, site, folder, name)
+    except MADE_UP as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise not_understood(result.file, error) from None
+
+
+def _run_of(result: KitResult, site: _Site, folder: Path, name: str) -> Imported:
+    """The file as a run in ``folder``."""
     place = folder / name
     cases, ran = [], []
     for case in result.cases:
@@ -91,9 +102,9 @@ def import_file(result: KitResult, system: str | None = None, node: str | None =
     }  # fmt: skip
     started = result.started.timestamp()
     word = run_file.account(folder, cases, about, started, float(result.raw["seconds"]), "", ran=ran)
-    validation.remember(folder)
     report.build(folder)
     gpu_ranges.write(folder, result, name)
+    validation.remember(folder)
     return Imported(folder, name, site.system.name, run_file.EXIT_CODES[word])
 
 

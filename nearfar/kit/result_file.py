@@ -6,7 +6,6 @@ of any document (figures within their samples, below what a link carries), and t
 
 from __future__ import annotations
 
-import json
 import re
 import tarfile
 import zlib
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar import measurement
-from nearfar.base import CouldNotJudge, NearfarError, utc_time, validator
+from nearfar.base import MADE_UP, CouldNotJudge, NearfarError, strict_json, utc_time, validator
 from nearfar.measurement import Document
 from nearfar.topology import Node, NumaNode, parse_hwloc_xml
 
@@ -84,8 +83,8 @@ def read(path: Path) -> KitResult:
     itself; one line that says which part."""
     try:
         return _checked(path)
-    except RecursionError:
-        raise _refused(path, "its JSON is nested too deeply") from None
+    except MADE_UP as error:
+        raise not_understood(path, error) from None
 
 
 def _checked(path: Path) -> KitResult:
@@ -109,6 +108,11 @@ def _checked(path: Path) -> KitResult:
     result = KitResult(path, digest, raw, started, cases, node, _topology(path, contents, node), texts)
     _refuse_markup(path, [result.product])
     return result
+
+
+def not_understood(path: Path, error: Exception) -> CouldNotJudge:
+    """The refusal of a file that somebody made up, in whose parts an error came up."""
+    return _refused(path, f"it cannot be understood ({type(error).__name__}: {' '.join(str(error).split())[:120]})")
 
 
 def _refused(path: Path, why: str) -> CouldNotJudge:
@@ -161,11 +165,11 @@ def _check_sums(path: Path, contents: dict[str, bytes]) -> None:
 
 def _result(path: Path, contents: Mapping[str, bytes]) -> Mapping[str, Any]:
     try:
-        raw = json.loads(contents.get(_RESULT, b""))
-    except ValueError:
-        raise _refused(path, f"no {_RESULT} in it that can be read") from None
+        raw = strict_json(contents.get(_RESULT, b""))
+    except ValueError as error:
+        raise _refused(path, f"no {_RESULT} in it that can be read ({error})") from None
     name, _, version = str(raw.get("schema") if isinstance(raw, dict) else "").partition("/")
-    if name != SCHEMA or not version.isdecimal():
+    if name != SCHEMA or not re.fullmatch("[0-9]{1,9}", version):
         raise _refused(path, f"{_RESULT} is no '{SCHEMA}'")
     if int(version) > VERSION:
         raise CouldNotJudge(

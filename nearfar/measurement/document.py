@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NoReturn
 
-from nearfar.base import CouldNotJudge, NearfarError, conforms, schema, validator
+from nearfar.base import CouldNotJudge, NearfarError, conforms, schema, strict_json, validator
 from nearfar.cells import Cell, CellError, Flow, parse
 from nearfar.topology import Node, node_from_document
 
@@ -252,23 +251,16 @@ def _without_samples(value: Any) -> Any:
 
 
 def _parse_json(text: str, source: str) -> Any:
-    def refuse_constant(word: str) -> NoReturn:
-        raise CouldNotJudge(f"{source}: not a measurement document: {word} is not a number")
-
-    def finite(word: str) -> float:
-        number = float(word)
-        return number if math.isfinite(number) else refuse_constant(word)
-
     if not text.strip():
         raise CouldNotJudge(f"{source}: empty: the program that should have written the document ended early")
     try:
-        return json.loads(text, parse_constant=refuse_constant, parse_float=finite)
+        return strict_json(text)
     except json.JSONDecodeError as error:
         half = not text[error.pos :].strip() or error.msg.startswith("Unterminated")
         what = "the document ends too early: the program was interrupted" if half else f"not JSON: {error.msg}"
         raise CouldNotJudge(f"{source}:{error.lineno}:{error.colno}: {what}") from error
-    except RecursionError as error:
-        raise CouldNotJudge(f"{source}: not a measurement document: nested too deeply") from error
+    except ValueError as error:
+        raise CouldNotJudge(f"{source}: not a measurement document: {error}") from error
 
 
 def _check_version(raw: Any, source: str) -> None:
@@ -384,7 +376,7 @@ def _unknown(entry: dict[str, Any]) -> tuple[tuple[str, str], ...]:
 
 def _refuse(source: str, place: Any, what: str) -> NoReturn:
     pointer = "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in place)
-    raise CouldNotJudge(f"{source}: {pointer or '/'}: {what}")
+    raise CouldNotJudge(f"{source}: {pointer or '/'}: {what[:300]}")
 
 
 def _shorten(message: str) -> str:

@@ -146,6 +146,17 @@ FORGERIES: dict[str, tuple[Callable[[dict[str, bytes]], None], str]] = {
     "lists in lists": (
         lambda files: files.update({"result.json": b"[" * 200_000 + b"]" * 200_000}), "nested too deeply"
     ),
+    "a whole number of 5,000 digits": (
+        lambda files: files.update({QUICK: files[QUICK].replace(b'"started"', b'"x": ' + b"9" * 5000 + b', "started"', 1)}),
+        "quick_check/document.json: not",
+    ),
+    "half a letter": (edit_json(QUICK, lambda raw: raw["node"].update(product="\ud800")), "quick_check/document.json: not"),
+    "half a letter in the result": (edit_json("result.json", lambda raw: raw.update(no_gpus="\ud800")), "no result.json"),
+    "no number of seconds": (edit_json("result.json", lambda raw: raw.update(seconds=float("nan"))), "no result.json"),
+    "a version of 5,000 digits": (
+        edit_json("result.json", lambda raw: raw.update(schema="nearfar-kit-result/" + "9" * 5000)), "is no 'nearfar-kit-result'"
+    ),
+    "the year 1": (edit_json("result.json", lambda raw: raw.update(started="0001-01-01T00:00:00Z")), "cannot be understood"),
     "no kit's result": (edit_json("result.json", lambda raw: raw.update(schema="x")), "is no 'nearfar-kit-result'"),
     "a level that there is not": (edit_json("result.json", lambda raw: raw.update(level="all")), "level: 'all'"),
     "a check that is not in it": (
@@ -211,6 +222,16 @@ def test_figures_above_their_own_samples_are_not_believed(
     (path,) = done.folder.glob("*/quick_check/verdict.json")
     metrics = json.loads(path.read_text())["metrics"]
     assert metrics and {metric["verdict"] for metric in metrics if metric["derived"] is None} == {"INDETERMINATE"}
+
+
+def test_what_no_judge_can_take_leaves_no_run(result: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEARFAR_STATE", str(tmp_path / "state"))
+    files = contents(result)
+    edit_json("checks/topology_check/document.json", lambda raw: raw["node"]["gpus"][0].update(index=2**70))(files)
+    read = result_file.read(forged(tmp_path / "many.tar.gz", files))
+    with pytest.raises(NearfarError, match="cannot be understood") as error:
+        import_file(read)
+    assert error.value.exit_code == 3 and not list((tmp_path / "state/reports").glob("*/*/*"))
 
 
 def test_a_damaged_file_is_one_line(result: Path, tmp_path: Path) -> None:

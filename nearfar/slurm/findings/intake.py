@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from nearfar.base import (
+    MADE_UP,
     NOT_JUDGED,
     CouldNotJudge,
     Finding,
@@ -48,8 +49,6 @@ _ABANDONED = 30 * 86400.0
 _LINES = 10
 #: Letters of what a run reports that are kept.
 _LONGEST = 300
-#: What reading a document that was made up may end in, whatever is checked before.
-_MADE_UP = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, OSError)
 
 
 @dataclass
@@ -165,7 +164,7 @@ class _Results:
             yield
         except CouldNotJudge as error:
             self._found.refused.append(error)
-        except _MADE_UP as error:
+        except (*MADE_UP, OSError) as error:
             why = f"{type(error).__name__}: {str(error)[:120]}"
             self._found.refused.append(CouldNotJudge(f"{path}: cannot be understood ({why}); not counted"))
 

@@ -5,22 +5,18 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import stat
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import CouldNotJudge, NearfarError, conforms, validator
+from nearfar.base import CouldNotJudge, NearfarError, conforms, strict_json, validator
 
 #: So many links on the way to a directory, as Linux has it.
 _LINKS = 40
 #: Bytes of the largest document that is read: a result of many GPUs has one or two MiB.
 _LARGEST = 32 << 20
-#: What no text holds: neither a name of a file nor a line of a log can.
-_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 class NotOurs(CouldNotJudge):
@@ -101,10 +97,8 @@ class Trust:
         """The JSON object in a file of these users, whole and without NaN. Its directory has been checked already."""
         text = self.file(path)
         try:
-            found = json.loads(text, parse_float=_figure, parse_int=_whole, parse_constant=_figure)
-            if b"\\u" in text:
-                _check_text(found)
-        except (ValueError, RecursionError) as error:
+            found = strict_json(text)
+        except ValueError as error:
             where = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
             raise CouldNotJudge(f"{path}{where}: not a whole JSON document ({error}); not counted") from None
         if not isinstance(found, dict):
@@ -159,27 +153,6 @@ def _stat(path: Path | str) -> os.stat_result:
         return os.lstat(path)
     except OSError as error:
         raise CouldNotJudge(f"{path}: cannot be read: {error.strerror}; not counted") from None
-
-
-def _check_text(document: Any) -> None:
-    if isinstance(document, str) and _NO_TEXT.search(document):
-        raise ValueError(f"{document[:40]!a} is not text")
-    if isinstance(document, (dict, list)):
-        for each in (*document, *document.values()) if isinstance(document, dict) else document:
-            _check_text(each)
-
-
-def _figure(word: str) -> float:
-    """``1e999`` and ``NaN`` are JSON to Python, and no figures."""
-    if not isfinite(figure := float(word)):
-        raise ValueError(f"{word[:20]} is not a figure")
-    return figure
-
-
-def _whole(word: str) -> int:
-    """A whole number that is a float, too: figures are compared and shown as such."""
-    _figure(word)
-    return int(word)
 
 
 def refuse_changeable(paths: Iterable[Path], users: frozenset[int], what: str) -> None:
