@@ -73,7 +73,7 @@ class Nearfar(CMakePackage, CudaPackage, PythonExtension):
     @run_after("install")
     def install_pack(self):
         if self.spec.satisfies("+pack"):
-            pip(*PythonPipBuilder.std_args(self), f"--prefix={self.prefix}", self.stage.source_path)
+            PythonPipBuilder(self).install(self, self.spec, self.prefix)
 
     def setup_run_environment(self, env):
         if self.spec.satisfies("+pack"):
