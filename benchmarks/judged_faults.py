@@ -35,6 +35,7 @@ from nearfar.history.tuning.reference_text import CurrentFile  # noqa: E402
 from nearfar.history.tuning.samples import NodeFigure, Pool, kind_of  # noqa: E402
 from nearfar.measurement import Metric  # noqa: E402
 from nearfar.verdict import CaseInfo, LaterLook, figure_verdict, judge, references  # noqa: E402
+from nearfar.verdict.looks import measured_again  # noqa: E402
 from nearfar.verdict.references import ReferenceFile  # noqa: E402
 
 SIZES = (1, 3, 5, 10, 30, 100)
@@ -105,9 +106,7 @@ def _of_check(night: Night, check: str, file: ReferenceFile) -> str:
     resolved = references.resolve(metrics, check, [file], NODE)
     subject = CaseInfo(check, "simulated", "gpu", "system", "n", TIME)
     beyond = [
-        each
-        for each in metrics
-        if figure_verdict.of_figure(each, resolved[each.name], {}, False, NODE).verdict == "FAIL"
+        each for each in metrics if measured_again(figure_verdict.of_figure(each, resolved[each.name], {}, False, NODE))
     ]
     if not beyond:
         return judge(document, resolved, subject=subject, metrics=metrics, host=night.host).verdict

@@ -37,6 +37,7 @@ from nearfar.verdict import (
     references,
     thresholds,
 )
+from nearfar.verdict.looks import measured_again
 from nearfar.verdict.references import ReferenceFile
 
 from . import draining, twin
@@ -130,7 +131,7 @@ def _judged(
     metrics = figures(check, document)
     resolved = references.resolve(metrics, check, [file], NODE)
     subject = CaseInfo(check, "simulated", "gpu", "system", "n", TIME)
-    beyond = [m for m in metrics if figure_verdict.of_figure(m, resolved[m.name], past, False, NODE).verdict == "FAIL"]
+    beyond = [m for m in metrics if measured_again(figure_verdict.of_figure(m, resolved[m.name], {}, False, NODE))]
     asked, cells = frozenset(each.name for each in beyond), {str(each.cell) for each in beyond}
     looks = []
     for _ in range(LATER if beyond else 0):

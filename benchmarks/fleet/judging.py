@@ -1,13 +1,13 @@
 """The judge over arrays: the word on each figure of each node-night, as ``verdict.judge`` has it.
 
-It knows a figure's bounds, the two later looks at what is beyond one, and paths of a shared host that fall together. A node's own
+It knows a figure's limits, the two later looks at what is beyond one, and paths of a shared host that fall together. A node's own
 past is ``past``'s.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,23 +44,26 @@ def measured(fleet: Fleet, left: np.ndarray, source: np.random.Generator) -> Mea
     return Measured(fleet.host, fleet.values * left, fleet.medians * left, again)
 
 
-def by_references(seen: Measured, limits: Limits) -> tuple[np.ndarray, np.ndarray]:
-    """The words by the references, and where DEGRADED is for some looks alone, nodes × nights × columns. ``limits`` has those of each
-    node (nodes × columns), or of each node and night."""
-    values, shape = seen.values, seen.values.shape
+def by_references(seen: Measured, limits: Limits) -> tuple[np.ndarray, np.ndarray, Measured]:
+    """The words by the references, where DEGRADED is for some looks alone, nodes × nights × columns, and what was measured, with the value
+    that all looks settle on. ``limits`` has those of each node (nodes × columns), or of each node and night."""
+    values, shape = seen.values.copy(), seen.values.shape
     fail, degraded = (np.broadcast_to(_nightly(each), shape) for each in (limits.fail, limits.degraded))
     intermittent = np.zeros(shape, dtype=bool)
     found = np.zeros(shape, dtype=np.int8)
-    found[values < degraded] = DEGRADED
-    beyond = np.nonzero(values < fail)
-    if len(beyond[0]):
-        still = (seen.again(beyond) < fail[beyond]).any(axis=0)
-        found[beyond], intermittent[beyond] = np.where(still, FAIL, DEGRADED), ~still
+    doubted = values < np.fmax(fail, degraded)
+    at = np.nonzero(doubted)
+    if len(at[0]):
+        looks = np.sort([values[at], *seen.again(at)], axis=0)
+        beyond = (looks < fail[at]).sum(axis=0)
+        low = (beyond == 1) | (looks[1] < degraded[at])
+        found[at], intermittent[at] = np.where(beyond > 1, FAIL, np.where(low, DEGRADED, PASS)), beyond == 1
+        values[at] = np.where(beyond == 2, looks[0], looks[1])
     if seen.host == "own":
         often = np.array([each.path.kind in ("h2d", "d2h") for each in columns()])
         unsteady = (seen.medians < np.fmax(fail, degraded)) | (seen.medians < thresholds.LEAST_STEADINESS * values)
-        found[(found == PASS) & often & unsteady] = DEGRADED
-    return found, intermittent
+        found[(found == PASS) & often & unsteady & ~doubted] = DEGRADED
+    return found, intermittent, replace(seen, values=values)
 
 
 def _nightly(limits: np.ndarray) -> np.ndarray:

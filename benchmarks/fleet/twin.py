@@ -24,7 +24,7 @@ class Words:
 
 def judged(seen: Measured, limits: Limits) -> Words:
     """What the judge says by references and own past."""
-    found, intermittent = judging.by_references(seen, limits)
+    found, intermittent, seen = judging.by_references(seen, limits)
     fallen = judging.fallen(seen, limits, found)
     if seen.host == "shared":
         found = np.where(fallen, INDETERMINATE, found).astype(np.int8)

@@ -12,7 +12,7 @@ from nearfar.measurement import Document, Result
 from nearfar.topology import Node
 
 from . import synthetic_documents, topology_check
-from .question import ACCEPT, Question
+from .question import ACCEPT, NIGHTLY, Question
 
 
 def nearest(node: Node) -> tuple[list[str], list[Skip]]:
@@ -41,7 +41,7 @@ QUESTION = Question(
     description="rate of matrix products on each GPU",
     program="nearfar-kernels",
     cells=nearest,
-    levels=(ACCEPT,),
+    levels=(NIGHTLY, ACCEPT),
     # No kernel is predicted.
     systems=("+gpu -modelled",),
     options=("--rate-only", "--kernels", ",".join(kernels.GEMM), "--size", "today"),

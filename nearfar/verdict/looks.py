@@ -1,4 +1,4 @@
-"""A figure beyond its bound, or whose interval contains the bound, is measured again: what its measurements say together. Pure."""
+"""A figure beyond a limit, or whose interval contains its bound, is measured again: what its measurements say together. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nearfar.verdict.references import with_unit
 
 from . import thresholds
 from .document_findings import from_counters, from_document
-from .messages import FAILED_BEFORE, INTERMITTENT, UNCONFIRMED, UNSETTLED
+from .messages import BEYOND_USUAL, FAILED_BEFORE, INTERMITTENT, UNCONFIRMED, UNSETTLED
 from .verdict_types import FigureLook, JudgedMetric, Verdict
 from .words import describe
 
@@ -37,7 +37,7 @@ _Seen = tuple[FigureLook, JudgedMetric | None]
 
 def measured_again(verdict: Finding | JudgedMetric) -> bool:
     """Whether a figure with this verdict is measured again before it counts."""
-    return verdict.verdict == "FAIL" or verdict.code == UNSETTLED.code
+    return verdict.verdict == "FAIL" or verdict.code in (UNSETTLED.code, BEYOND_USUAL.code)
 
 
 def findings(later: Sequence[LaterLook], found: Sequence[Finding]) -> list[Finding]:
@@ -106,7 +106,7 @@ def _settled(
     looks = tuple(look for look, _ in seen)
     beyond, within = ([each for each in seen if each[0].beyond is side] for side in (True, False))
     unsettled = entry.code == UNSETTLED.code
-    if len(seen) == 1 or not (beyond or unsettled):
+    if len(seen) == 1 or not (beyond or measured_again(entry)):
         return entry
     if len(beyond) > 1 and len(beyond) > len(within):
         return replace(_middle(beyond, entry), looks=looks, verdict="FAIL")
@@ -120,6 +120,8 @@ def _settled(
         return made.judged_as(finding)
     if unsettled:
         return _by_their_range(metric, entry, seen, judge)
+    if not beyond:
+        return replace(entry, looks=looks)
     problem = next((look.why for look in looks if look.why), "within its bound as often as beyond it")
     entry = replace(entry, looks=looks)
     reason = entry.reason or f"{describe(metric)}: {entry.looks_words}"

@@ -43,8 +43,8 @@ def test_the_command_in_their_provenance_makes_them(
 
 FAULTS = [
     ("gemm_check", 1.0, "PASS"),
-    ("gemm_check", 0.95, "DEGRADED"),
-    ("gemm_check", 0.8, "FAIL"),
+    ("gemm_check", 0.97, "DEGRADED"),
+    ("gemm_check", 0.95, "FAIL"),
     ("host_device_check", 1.0, "PASS"),
     ("host_device_check", 0.96, "DEGRADED"),
     ("host_device_check", 0.85, "FAIL"),

@@ -41,9 +41,11 @@ def later(*values: float | None, asked: bool = True, **failed: object) -> list[L
     ]
 
 
-def said(first: float, looks: list[LaterLook], earlier: Verdict | None = None) -> Verdict:
+def said(
+    first: float, looks: list[LaterLook], earlier: Verdict | None = None, reference: Reference = REFERENCE
+) -> Verdict:
     found = judge(
-        document({"n0:g0": first}), {name(): REFERENCE}, subject=SUBJECT, metrics=list(figures(first).values()),
+        document({"n0:g0": first}), {name(): reference}, subject=SUBJECT, metrics=list(figures(first).values()),
         later=looks, earlier=earlier,
     )  # fmt: skip
     assert verdict_file.from_raw(verdict_file.to_raw(found), verdict_file.Path("x")) == found
@@ -76,6 +78,23 @@ def test_two_of_three(first: float, again: tuple[float | None, ...], word: str, 
     (entry,) = found.metrics
     assert [look.value for look in entry.looks] == ([first, *again] if again else [])
     assert entry.intermittent == (word == "DEGRADED")
+
+
+@pytest.mark.parametrize(
+    ("first", "again", "word", "value"),
+    [
+        (52.0, (55.0, 55.2), "PASS", 55.0),
+        (52.0, (52.2, 55.2), "DEGRADED", 52.2),
+        (52.0, (49.0, 49.5), "FAIL", 49.0),
+        (52.0, (49.0, 55.0), "DEGRADED", 52.0),
+        (52.0, (None, None), "DEGRADED", 52.0),
+    ],
+)
+def test_a_degraded_figure_is_judged_by_the_middle_one(
+    first: float, again: tuple[float | None, ...], word: str, value: float
+) -> None:
+    found = said(first, later(*again), reference=replace(REFERENCE, degraded_below=54.0))
+    assert (found.verdict, found.metrics[0].value) == (word, value)
 
 
 VALUES = st.one_of(st.none(), st.floats(20.0, 80.0))

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from nearfar.base import listed, statistics, student
@@ -130,20 +131,23 @@ def _too_many_unreliable(pool: Pool) -> str:
 
 def _deviation(pool: Pool, value: float, n: int) -> float:
     """Standard deviation of the next figure, as a part of ``value``: of hosts and their boards, held to what is known of such figures
-    anywhere, and of runs. Medians alone: no few runs or hosts move it."""
+    anywhere, and of runs, of which the middle of three counts. Medians alone: no few runs or hosts move it."""
     among = (
         statistics.SIGMA_PER_MAD * statistics.median(abs(f.median / value - 1) for f in pool.figures) if n > 1 else 0.0
     )
     weight = thresholds.SPREAD_WEIGHT
     known = thresholds.SPREAD[pool.kind] if pool.spread is None else pool.spread
     hosts = (weight * known**2 + (n - 1) * among**2) / (weight + n - 1)
-    # The middle run of a figure is no distance from itself.
-    moved = [abs(run - f.median) / value for f in pool.figures for run in f.values if run != f.median]
-    owns = [error / value for f in pool.figures for error in f.errors]
-    runs = max(
-        statistics.SIGMA_PER_MAD * statistics.median(moved) if moved else 0.0,
-        statistics.median(owns) if owns else 0.0,
-    )
+    moved = [
+        abs(one - other) / value
+        for f in pool.figures
+        for one, other in combinations(f.values[:: len(f.values) // 8 + 1], 2)
+    ]
+    runs = statistics.SIGMA_PER_MAD / math.sqrt(2) * statistics.median(moved or [0.0])
+    if len(moved) < thresholds.LEAST_PAIRS:
+        runs = max(runs, statistics.median([error / value for f in pool.figures for error in f.errors] or [0.0]))
+    else:
+        runs *= thresholds.MIDDLE_OF_THREE
     return math.hypot(math.sqrt(hosts), runs)
 
 

@@ -337,16 +337,18 @@ def _figures(figures: Sequence[Mapping[str, Any]]) -> tuple[NodeFigure, ...]:
 
 
 def kind_of(figure: Mapping[str, Any]) -> str:
-    """Which spread and floors a figure has: ``lone`` cells of a copy engine, those over ``nvlink``, a ``gpu`` that computes or uses its
-    own memory, ``pageable`` copies, ``stream`` of cores, ``latency``, the ``worst`` of many transfers over the median one, a high
-    ``percentile`` of their times; all others ``windowed``."""
+    """Which spread and floors a figure has: ``lone`` cells of a copy engine, those over ``nvlink``, a ``gpu`` that uses its own memory,
+    its ``fp32`` products, which follow its clock, others, which follow its ``power``, ``pageable`` copies, ``stream`` of cores,
+    ``latency``, the ``worst`` of many transfers over the median one, a high ``percentile`` of their times; all others ``windowed``."""
     if str(figure["class"]).endswith(_OF_THE_WORST):
         return "worst"
     if str(figure["class"]).endswith(_OF_A_PERCENTILE):
         return "percentile"
     if str(figure["unit"]) in LESS_IS_BETTER:
         return "latency"
-    if str(figure["unit"]) in COMPUTE_UNITS or str(figure["class"]).startswith(LOCAL_CLASS):
+    if str(figure["unit"]) in COMPUTE_UNITS:
+        return "fp32" if "sgemm" in str(figure["quantity"]) else "power"
+    if str(figure["class"]).startswith(LOCAL_CLASS):
         return "gpu"
     if figure["quantity"] == "stream":
         return "windowed" if str(figure["cell"]).startswith("g") else "stream"
