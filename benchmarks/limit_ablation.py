@@ -22,14 +22,13 @@ from nearfar.verdict import thresholds  # noqa: E402
 NOTHING = dict.fromkeys(thresholds.SPREAD, 1e-9)
 CHANGES: dict[str, dict[str, Any]] = {
     "as it is": {},
-    "spread known from anywhere weighs 3 hosts": {"SPREAD_WEIGHT": 3},
-    "it weighs 100 hosts": {"SPREAD_WEIGHT": 100},
+    "spread of 0.6 % for lone copies": {"SPREAD": {**thresholds.SPREAD, "lone": 0.006}},
+    "whole spread of runs": {"MIDDLE_OF_THREE": 1.0},
     "normal tail in place of Student's t": {"TAIL_FREEDOM": 400},
     "Student's t with 4 degrees": {"TAIL_FREEDOM": 4},
     "no floors": {"FAIL_FLOOR": NOTHING, "DEGRADED_FLOOR": NOTHING},
-    "floors of 3.5 and 2 % for lone copies": {
-        "FAIL_FLOOR": {**thresholds.FAIL_FLOOR, "lone": 0.035},
-        "DEGRADED_FLOOR": {**thresholds.DEGRADED_FLOOR, "lone": 0.02},
+    "DEGRADED floors of 3 and 7 %": {
+        "DEGRADED_FLOOR": {**thresholds.DEGRADED_FLOOR, "lone": 0.03, "nvlink": 0.03, "stream": 0.07}
     },
 }
 #: Worlds whose healthy nodes no common factor moves.

@@ -40,7 +40,7 @@ PAIR = "mpi-pair"
 LEVELS = {
     "accept": Level("all checks, and nothing unjudged or DEGRADED is accepted", minutes=60, hours=48, acceptance=True, pairs=True),
     "nightly": Level(
-        "topology, host memory, every path between memory and GPUs and between GPUs, products of each GPU", minutes=20, hours=6,
+        "topology, host memory, every path between memory and GPUs and between GPUs, GPU compute", minutes=20, hours=6,
         asks=NIGHTLY,
     ),
     "quick": Level("every path once, in seconds", minutes=10, hours=2, quick=True),
