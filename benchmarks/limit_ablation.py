@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What each term of the limits buys: the fleet study's worlds and faults with one number of ``thresholds`` changed at a time. Needs numpy.
 
-benchmarks/limit_ablation.py        the table of benchmarks/studies/limits.md, two minutes of one core
+benchmarks/limit_ablation.py             the table of benchmarks/studies/limits.md, some minutes of one core
+benchmarks/limit_ablation.py "no floors"  one row of it
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "normal tail in place of Student's t": {"TAIL_FREEDOM": 400},
     "Student's t with 4 degrees": {"TAIL_FREEDOM": 4},
     "no floors": {"FAIL_FLOOR": NOTHING, "DEGRADED_FLOOR": NOTHING},
+    "FAIL floor of 4.5 % for lone copies": {"FAIL_FLOOR": {**thresholds.FAIL_FLOOR, "lone": 0.045}},
     "DEGRADED floors of 3 and 7 %": {
         "DEGRADED_FLOOR": {**thresholds.DEGRADED_FLOOR, "lone": 0.03, "nvlink": 0.03, "stream": 0.07}
     },
@@ -68,7 +70,7 @@ def main() -> None:
     """Print the table."""
     print(f"worlds: {', '.join(QUIET)} of {', '.join(worlds.NAMES)}\n")
     print(f"| term | {' | '.join(f'n = {n}' for n in SIZES)} |\n|---|{'---|' * len(SIZES)}")
-    for name in CHANGES:
+    for name in sys.argv[1:] or CHANGES:
         print(row(name, "own"), flush=True)
 
 

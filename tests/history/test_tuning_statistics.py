@@ -68,7 +68,7 @@ def test_no_limit_is_nearer_than_its_floor(kind: str) -> None:
 def test_one_host_and_five_runs_give_near_limits() -> None:
     found = tuned(made_of(tuple(of_hosts(1, random.Random(1), runs=5, boards=1))))
     assert found.degraded is not None
-    assert part(found) < 0.05 and 1 - found.degraded / found.value < 0.04
+    assert part(found) < 0.056 and 1 - found.degraded / found.value < 0.04
 
 
 @pytest.mark.parametrize("n", [1, 3, 10, 100])
@@ -78,7 +78,7 @@ def test_a_clock_five_per_cent_low_fails_by_single_precision(n: int) -> None:
     assert sum(0.95 * own[0].median < bound for own, bound in zip(hosts, bounds)) >= 19, bounds
 
 
-@pytest.mark.parametrize(("kind", "fault"), [("lone", 17 / 18), ("stream", 7 / 8)])
+@pytest.mark.parametrize(("kind", "fault"), [("nvlink", 17 / 18), ("stream", 7 / 8)])
 @pytest.mark.parametrize("n", [3, 10, 100])
 def test_a_lost_lane_and_a_lost_channel_fail(kind: str, fault: float, n: int) -> None:
     bounds = [tuned(made_of(tuple(of_hosts(n, random.Random(seed))), kind)).bound or 0.0 for seed in range(20)]
@@ -93,7 +93,7 @@ def test_one_slow_run_moves_no_limit() -> None:
     assert abs(part(after) - part(before)) < 0.1 * part(before)
 
 
-@pytest.mark.parametrize(("kind", "fault"), [("lone", 17 / 18), ("stream", 7 / 8)])
+@pytest.mark.parametrize(("kind", "fault"), [("nvlink", 17 / 18), ("stream", 7 / 8)])
 @pytest.mark.parametrize(("bad", "n"), [(1, 3), (1, 5), (2, 5), (3, 10)])
 def test_bad_hosts_move_no_limit_and_are_named(kind: str, fault: float, bad: int, n: int) -> None:
     names = [f"n{host:03}" for host in range(bad)]
@@ -147,8 +147,8 @@ def test_the_worst_of_many_transfers(n: int, disturbed: float) -> None:
     """A row is made from few hosts too; what a neighbour does is no FAIL of it, and sixteen times the median never as expected."""
     for seed in range(10):
         found = tuned(of_worst(random.Random(seed), n, disturbed))
-        assert found.bound is not None and found.as_expected is not None
-        assert min(2 * found.value, 8.0) * 0.999 < found.as_expected < 8.001, found
+        assert found.bound is not None and found.degraded is not None
+        assert min(2 * found.value, 8.0) * 0.999 < found.degraded < 8.001, found
         assert 11.99 < found.bound < 16.01, found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -32,44 +32,14 @@ class TunedLimit:
     #: Hosts.
     n: int
     unit: str
-    #: Hosts with figures beyond ``as_expected``.
+    #: Hosts with figures whose median is beyond either bound.
     aside: tuple[str, ...] = ()
-
-    @property
-    def as_expected(self) -> float | None:
-        """The least good value that is neither FAIL nor DEGRADED."""
-        return self.bound if self.degraded is None else self.degraded
-
-
-@dataclass(frozen=True)
-class Budget:
-    """``figures`` of a node share it. ``outside`` of ``judged`` figures that were measured lie outside of the new limits; ``slow`` has
-    the nodes with a figure whose middle does, and for how many limits."""
-
-    nodes: int
-    figures: int
-    outside: int
-    judged: int
-    slow: Mapping[str, int]
 
 
 def figures_of_a_node(pools: Iterable[Pool]) -> int:
     """How many figures the node with the most has."""
     metrics = Counter(node for pool in pools for node, _ in {(figure.node, figure.metric) for figure in pool.figures})
     return max(metrics.values(), default=0)
-
-
-def budget(limits: Mapping[Pool, TunedLimit], figures: int) -> Budget:
-    """The budget of these limits."""
-    slow: Counter[str] = Counter()
-    outside = judged = 0
-    for pool, limit in limits.items():
-        slow.update(limit.aside)
-        end, sign = limit.as_expected, -1 if pool.less_is_better else 1
-        for figure in pool.figures:
-            judged += len(figure.values)
-            outside += 0 if end is None else sum(sign * value < sign * end for value in figure.values)
-    return Budget(len({figure.node for pool in limits for figure in pool.figures}), figures, outside, judged, slow)
 
 
 def limit(pool: Pool, figures: int) -> TunedLimit | str:

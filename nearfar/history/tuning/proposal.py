@@ -7,6 +7,7 @@ import io
 import math
 import shlex
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,7 +27,7 @@ from nearfar.verdict.references import (
 )
 
 from . import limits, reference_text
-from .limits import Budget, TunedLimit, budget, figures_of_a_node
+from .limits import TunedLimit, figures_of_a_node
 from .reference_text import CurrentFile
 from .samples import ChosenSamples, Pool
 
@@ -46,10 +47,10 @@ class TuneOptions:
 class Proposal:
     """``tuned`` are the new limits by place; ``refused`` and ``kept`` say why a pool has no new one.
 
-    ``looser`` has, by change of software (``driver 580.95 -> 590.12``), by which part of today's limit (-0.015: 1.5 % less, of times
-    more) those of ``tuned`` are looser that were tuned with the software of before. ``accepted`` has by which part the values
-    (``ACCEPTED``) and FAIL bounds (``ACCEPTED_BOUND``; -1: there is none any more) of ``tuned`` are worse than the last that were
-    accepted, where ``--allow-looser`` accepts them.
+    ``figures`` of a node share the budget of false alarms. ``looser`` has, by change of software (``driver 580.95 -> 590.12``), by which
+    part of today's limit (-0.015: 1.5 % less, of times more) those of ``tuned`` are looser that were tuned with the software of before.
+    ``accepted`` has by which part the values (``ACCEPTED``) and FAIL bounds (``ACCEPTED_BOUND``; -1: there is none any more) of
+    ``tuned`` are worse than the last that were accepted, where ``--allow-looser`` accepts them.
     """
 
     today: CurrentFile
@@ -57,9 +58,14 @@ class Proposal:
     tuned: Mapping[RowPlace, TunedLimit]
     refused: Mapping[RowPlace, str]
     kept: Mapping[RowPlace, str]
-    budget: Budget
+    figures: int
     looser: Mapping[str, Mapping[RowPlace, float]] = field(default_factory=dict)
     accepted: Mapping[str, Mapping[RowPlace, float]] = field(default_factory=dict)
+
+    @property
+    def slow(self) -> Counter[str]:
+        """Hosts with figures beyond the new limits, and of how many limits."""
+        return Counter(host for limit in self.tuned.values() for host in limit.aside)
 
     @property
     def diff(self) -> str:
@@ -119,8 +125,7 @@ def propose(
         file = reference_text.check(text, today, changed)
         for node_type in node_types:
             file.check_line_rates(fastest_links(node_type.node))
-    spent = budget({places[place]: limit for place, limit in tuned.items()}, figures)
-    return Proposal(today, text, tuned, refused, kept, spent, looser, accepted)
+    return Proposal(today, text, tuned, refused, kept, figures, looser, accepted)
 
 
 def _places(pools: Sequence[Pool], today: CurrentFile) -> tuple[dict[RowPlace, Pool], dict[RowPlace, str]]:

@@ -95,17 +95,14 @@ def _bounds(limit: TunedLimit) -> str:
 
 
 def _budget(made: Proposal) -> list[str]:
-    spent = made.budget
-    if not spent.judged:
+    if not made.tuned:
         return []
     lines = [
         f"false-alarm budget: {thresholds.FAILS:g} FAIL and {thresholds.DEGRADEDS:g} DEGRADED in {thresholds.NODE_NIGHTS:,} "
-        f"healthy node-nights, shared over {counted(spent.figures, 'figure')} of a node",
-        f"of the {spent.judged:,} figures that entered, {spent.outside:,} lie outside of these limits",
+        f"healthy node-nights, shared over {counted(made.figures, 'figure')} of a node",
     ]
-    if spent.slow:
-        worst = sorted(spent.slow.items(), key=lambda item: -item[1])
-        named = listed([f"{node} ({counted(count, 'limit')})" for node, count in worst], 5)
+    if made.slow:
+        named = listed([f"{node} ({counted(count, 'limit')})" for node, count in made.slow.most_common()], 5)
         lines.append(f"their medians lie outside: {named}; look at them before these limits judge anything")
     return lines
 
@@ -129,5 +126,5 @@ def as_json(made: Proposal, chosen: ChosenSamples, applied: bool) -> dict[str, A
         "looser": {change: {place_key(place): part for place, part in rows.items()} for change, rows in made.looser.items()},
         "accepted": {place_key(place): part for place, part in made.accepted[ACCEPTED].items()},
         "bounds_accepted": {place_key(place): part for place, part in made.accepted[ACCEPTED_BOUND].items()},
-        "budget": vars(made.budget),
+        "budget": {"figures": made.figures, "slow": made.slow},
     }  # fmt: skip
