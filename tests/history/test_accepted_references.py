@@ -101,7 +101,7 @@ def test_with_leave_each_step_is_accepted_and_named(fleet: Fleet, step: float, d
         assert "accepted" not in fleet.path.read_text(), "its own value is what is accepted"
 
 
-@pytest.mark.parametrize("step, driver", [(0.004, "58{}.1"), (0.0008, "580.1")], ids=["drivers", "nights"])
+@pytest.mark.parametrize("step, driver", [(0.004, "58{}.1"), (0.0014, "580.1")], ids=["drivers", "nights"])
 def test_a_spread_that_grows_stops_at_two_per_cent(fleet: Fleet, step: float, driver: str) -> None:
     fleet.tune(50.0)
     before, said = fleet.bound, ""
