@@ -164,7 +164,7 @@ def test_slurm_installs_what_install_shows_and_undo_takes_all_away(site: Site) -
         pytest.skip(f"{no_slurm()} is not installed")
     site.packed()
     order: dict[str, Any] = {
-        "nearfar_slurm_partition": "all", "nearfar_slurm_results": "/srv/nearfar", "nearfar_slurm_timer": "cron",
+        "nearfar_slurm_partition": "all", "nearfar_slurm_results": "/srv/nearfar", "nearfar_slurm_start_timers": False,
         "nearfar_slurm_conf": str(site.slurm.folder / "commands.conf"), "nearfar_slurm_health_output": "/srv/health",
     }  # fmt: skip
     said = site.roles("n1", "slurm", **order)
@@ -181,7 +181,7 @@ def test_slurm_installs_what_install_shows_and_undo_takes_all_away(site: Site) -
 
     assert changed(site.play("nearfar.validation.undo", nearfar_hosts="n1"))["n1"] >= 2
     left = site.hosts.on(
-        "n1", "ls -d /etc/nearfar/* /etc/cron.d/nearfar-* /opt/nearfar/*; find /srv/nearfar -maxdepth 0"
+        "n1", "ls -d /etc/nearfar/* /etc/systemd/system/nearfar-* /opt/nearfar/*; find /srv/nearfar -maxdepth 0"
     )
     assert set(left.stdout.split()) <= {"/srv/nearfar", "/etc/nearfar/site", "/opt/nearfar/reports"}, (
         "runs and history stay"

@@ -13,7 +13,7 @@ from typing import Any
 from nearfar.base import EXIT_GOOD, NearfarError, places, plural
 from nearfar.commands import print_json, refuse_outside
 from nearfar.slurm import install
-from nearfar.slurm.install import FAIL, FOLDER, NOTE, PARTS, TIMERS, Installed, InstallOptions
+from nearfar.slurm.install import FOLDER, PARTS, Installed, InstallOptions
 
 _EPILOG = """examples:
   nearfar slurm install --partition gpu --results /shared/nearfar                        show changes as a diff
@@ -42,11 +42,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--what", choices=PARTS, nargs="+", help="the parts to install on this machine (default: all)")
     add("--user", metavar="NAME", help="the user that runs nightly sweeps and owns the results (default: nearfar)")
     add("--act-user", metavar="NAME", help="the user that runs act, with Slurm's operator rights (default: root)")
-    add("--timer", choices=TIMERS, help="what starts sweeps and act (default: systemd)")
     add("--at", metavar="HH:MM", help="when the nightly sweep starts (default: 02:30)")
     add("--deadline", metavar="HOURS", type=float, help="how long the nightly sweep may take (default: 5)")
     add("--every", metavar="MINUTES", type=int, help="minutes between two runs of act (default: 5; at most 59)")
-    add("--prolog", choices=(NOTE, FAIL), help="what the prolog does on hard evidence (default: fail)")
     add("--nightly", metavar="OPTION", action="append", help="an extra option for the nightly nearfar slurm sweep")
     add("--act", metavar="OPTION", action="append", help="an extra option for nearfar slurm act")
     add("--state", metavar="DIR", type=Path, help="act's ledger, on a local disk (default: /var/lib/nearfar/act)")

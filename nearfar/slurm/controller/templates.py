@@ -1,4 +1,4 @@
-"""What Slurm and cron are given: text from ``site/templates/slurm/``; a site's own directory comes first."""
+"""What Slurm and systemd are given: text from ``site/templates/slurm/``; a site's own directory comes first."""
 
 from __future__ import annotations
 

@@ -250,13 +250,9 @@ def _calls(path: str, ours: str) -> bool:
 
 
 def enabled(part: str, site: Installation) -> str:
-    """Whether systemd or cron starts nightly sweeps, or ``act``; whether they did is said by ``nearfar slurm status``."""
-    if site.options.timer == "cron":
-        if not any(find_program(name) or Path(f"/usr/sbin/{name}").exists() for name in ("cron", "crond")):
-            raise Problem("there is no cron on this machine", "nearfar slurm install --timer systemd --apply")
-        return f"/etc/cron.d/nearfar-{part}"
+    """Whether systemd starts nightly sweeps, or ``act``; whether they did is said by ``nearfar slurm status``."""
     if find_program("systemctl") is None:
-        raise Problem("there is no systemd on this machine", "nearfar slurm install --timer cron --apply")
+        raise Problem("there is no systemd on this machine", f"start {site.options.folder}/{part} by other means")
     timer = f"nearfar-{part}.timer"
     for question in ("is-enabled", "is-active"):
         answer = process.run(["systemctl", question, timer], _LIMIT)

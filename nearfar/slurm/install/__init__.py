@@ -6,4 +6,4 @@ Needs: base, slurm.controller, slurm.health, slurm.results.
 from __future__ import annotations
 
 from .installed import Installed, apply, changes, read, rendered
-from .options import FAIL, FOLDER, NOTE, ON_NODES, PARTS, TIMERS, InstallOptions
+from .options import FOLDER, ON_NODES, PARTS, InstallOptions

@@ -19,7 +19,7 @@ from .options import FOLDER, InstallOptions, from_entry
 
 #: The file beside the scripts that holds the options and the list of files.
 LIST = "installed.json"
-SCHEMA = "nearfar-install/2"
+SCHEMA = "nearfar-install/3"
 _UNITS = "/etc/systemd/system"
 #: StateDirectory= is relative to this.
 _STATE = "/var/lib/"
@@ -43,9 +43,7 @@ def rendered(options: InstallOptions) -> Files:
     for part in options.what:
         path = f"{options.folder}/{'health-check' if part == 'health' else part}"
         files[path] = templates.render(part, {**values, **own.get(part, {})}), 0o755
-        if part in ("nightly", "act") and options.timer == "cron":
-            files[f"/etc/cron.d/nearfar-{part}"] = templates.render(f"nearfar-{part}.cron", values), 0o644
-        elif part in ("nightly", "act"):
+        if part in ("nightly", "act"):
             for unit in (f"nearfar-{part}.service", f"nearfar-{part}.timer"):
                 files[f"{_UNITS}/{unit}"] = templates.render(unit, values), 0o644
         elif part == "health":

@@ -16,15 +16,13 @@ from nearfar.slurm.controller import NAME
 PARTS = ("nightly", "act", "health", "prolog", "epilog")
 #: Those that run on the compute nodes.
 ON_NODES = ("health", "prolog", "epilog")
-TIMERS = ("systemd", "cron")
-NOTE, FAIL = "note", "fail"
 #: The directory of the scripts, unless the caller names another.
 FOLDER = "/etc/nearfar"
 #: Where commands are found, after Slurm's own directory.
 _PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 _USER = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
 _AT = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
-#: A path that systemd, cron and slurm.conf take as it is.
+#: A path that systemd and slurm.conf take as it is.
 _PLAIN = re.compile(r"/[A-Za-z0-9._/+-]+")
 
 
@@ -42,14 +40,11 @@ class InstallOptions:
     #: Who drains: runs ``act`` and owns its state.
     act_user: str = "root"
     what: tuple[str, ...] = PARTS
-    timer: str = "systemd"
     at: str = "02:30"
     #: Hours that a night lasts.
     deadline: float = 5.0
     #: Minutes between two calls of ``act``.
     every: int = 5
-    #: What hard evidence before a job does: ``note`` it, or ``fail`` the prolog.
-    prolog: str = FAIL
     folder: str = FOLDER
     state: str = "/var/lib/nearfar/act"
     #: Further arguments of the nightly sweep and of ``act``.
@@ -98,7 +93,7 @@ class InstallOptions:
         return settings
 
     def check(self) -> None:
-        """Raise ``NearfarError`` for values that systemd, cron, Slurm or a shell would read differently."""
+        """Raise ``NearfarError`` for values that systemd, Slurm or a shell would read differently."""
         if not NAME.fullmatch(self.partition):
             raise NearfarError(f"--partition {self.partition}: not the name of a partition")
         for option, user in (("--user", self.user), ("--act-user", self.act_user)):
@@ -110,7 +105,7 @@ class InstallOptions:
             raise NearfarError(f"--at {self.at}: expected HH:MM, as 02:30")
         for option, path in {"--folder": self.folder, "this Python": self.python}.items():
             if not _PLAIN.fullmatch(path):
-                alone = "an absolute path of letters, digits and ._/+- alone, for systemd and cron"
+                alone = "an absolute path of letters, digits and ._/+- alone, for systemd"
                 raise NearfarError(f"{option}: {path}: {alone}")
         places = {"--results": self.results, "--health-output": self.health_output, "--state": self.state}
         words = [*(("--nightly", word) for word in self.nightly), *(("--act", word) for word in self.act)]
@@ -125,6 +120,6 @@ def from_entry(entry: dict[str, Any]) -> InstallOptions:
     options = InstallOptions(**{**entry, **lists})
     options.check()
     numbers = isinstance(options.every, int) and isinstance(options.deadline, (int, float))
-    if not (numbers and {*options.what} <= {*PARTS} and options.timer in TIMERS and options.prolog in (NOTE, FAIL)):
+    if not (numbers and {*options.what} <= {*PARTS}):
         raise ValueError("an option has a value that it cannot have")
     return options

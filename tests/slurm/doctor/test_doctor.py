@@ -204,12 +204,6 @@ def test_only_installed_parts_are_asked_about(site: Site) -> None:
     assert site.doctor() == (0, {})
 
 
-def test_cron_starts_it(site: Site) -> None:
-    site.install("--timer=cron")
-    site.tool("crond", "exit 0")
-    assert site.doctor() == (0, {})
-
-
 def test_a_wrapper_of_the_sites_own_that_calls_ours(site: Site) -> None:
     (site.folder / "prolog.d").mkdir()
     (site.folder / "prolog.d" / "50-gpus").write_text("#!/bin/sh\n/etc/nearfar/prolog || exit 1\n")

@@ -103,7 +103,7 @@ def test_callers_modules_never_reach_the_scripts(
 
 
 def test_scripts_are_what_their_readers_take(install: Machine) -> None:
-    words = ("--timer=cron", "--nightly=--sbatch=--qos=low", "--act=--system=mine", "--every=7")
+    words = ("--nightly=--sbatch=--qos=low", "--act=--system=mine", "--every=7")
     install(HEALTH, *words, "--apply")
     scripts = [install.root / "etc/nearfar" / name for name in SCRIPTS if name != "health-check"]
     assert subprocess.run(["shellcheck", *scripts]).returncode == 0
@@ -116,9 +116,6 @@ def test_scripts_are_what_their_readers_take(install: Machine) -> None:
     )
     assert expected in act
     compile(install.text("nearfar/health-check"), "health-check", "exec")
-    assert install.text("cron.d/nearfar-nightly").splitlines()[-1] == "30 2 * * * nearfar /etc/nearfar/nightly"
-    line = "*/7 * * * * root /etc/nearfar/act 2>&1 | logger -t nearfar-act"
-    assert install.text("cron.d/nearfar-act").splitlines()[-1] == line
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze")
@@ -173,11 +170,10 @@ def test_parts_that_are_not_named_are_removed(install: Machine) -> None:
     install(HEALTH, "--what", "prolog", "--apply")
     node = {f"etc/nearfar/{name}" for name in ("prolog", "health-check", "slurm.conf.example", "installed.json")}
     assert set(listing(install.root)) == node
-    install.again("--what", "nightly", "--timer=cron", "--apply")
-    night = {"etc/nearfar/nightly", "etc/nearfar/installed.json", "etc/cron.d/nearfar-nightly"}
+    install.again("--what", "nightly", "--apply")
+    night = {"etc/nearfar/nightly", "etc/nearfar/installed.json"}
+    night |= {f"etc/systemd/system/nearfar-nightly.{kind}" for kind in ("service", "timer")}
     assert set(listing(install.root)) == night
-    assert "-30 2 * * * nearfar" in install.again("--timer=systemd", "--apply"), "no night begins twice"
-    assert "etc/cron.d/nearfar-nightly" not in listing(install.root)
 
 
 def test_makes_a_damaged_or_interrupted_installation_whole(install: Machine) -> None:
