@@ -21,7 +21,7 @@ from nearfar.slurm.act.judge_nodes import Facts
 from nearfar.slurm.act.judge_nodes import judge as judge_nodes
 from nearfar.slurm.act.node_states import DRAIN
 from nearfar.slurm.controller import NodeState
-from nearfar.slurm.findings.intake import figure_entries
+from nearfar.slurm.findings.intake import passing
 from nearfar.slurm.ledger import CheckRun, LastVerdict, Past
 from nearfar.verdict import (
     FELL_TOGETHER,
@@ -158,7 +158,7 @@ def _run(name: str, night: int, verdict: Verdict, stays: Sequence[Finding]) -> C
         ended,
         verdict.verdict,
         failures,
-        figure_entries(verdict.metrics),
+        *passing(verdict.metrics),
         came=ended,
     )
 

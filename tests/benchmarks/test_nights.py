@@ -11,7 +11,6 @@ from nearfar.base import Finding
 from nearfar.site.drain_policy import DrainSteps, NightRule, Policy
 from nearfar.slurm.findings.confirmation import slow_figures
 from nearfar.slurm.ledger import CheckRun
-from tests.support.verdicts import passing
 
 DAY = 86400.0
 SLOW = Finding(
@@ -41,7 +40,7 @@ def test_the_rule_itself_finds_as_many() -> None:
         for night in range(30):
             bad = source.random() < 0.2
             end = night * DAY
-            failures, passed = ((SLOW,), {}) if bad else ((), passing(SLOW.subject))
+            failures, passed = ((SLOW,), frozenset[str]()) if bad else ((), frozenset([SLOW.subject]))
             runs.append(CheckRun("n", "c", f"r{night}", end - 60, end, "FAIL" if bad else "PASS", failures, passed))
             if bad and any(each.stands for each in slow_figures(runs, policy, -DAY, end)):
                 found += 1

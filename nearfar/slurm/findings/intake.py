@@ -17,7 +17,6 @@ from pathlib import Path
 
 from nearfar.base import (
     MADE_UP,
-    NOT_JUDGED,
     CouldNotJudge,
     Finding,
     SiteFile,
@@ -29,7 +28,7 @@ from nearfar.base import (
 )
 from nearfar.site import HEALTH, Policy
 from nearfar.slurm.health import finding_files
-from nearfar.slurm.ledger import INTERMITTENT, RUN, CheckRun, FigureEntry, Ledger, Past, add_run, seconds
+from nearfar.slurm.ledger import RUN, CheckRun, Ledger, Past, add_run, seconds
 from nearfar.slurm.results import NodeResult, result, results_directory
 from nearfar.slurm.sweep import sweep_file
 from nearfar.slurm.trust import NotOurs, Trust
@@ -214,11 +213,7 @@ class _Results:
             )
         for run in check_runs(one, came):
             if late > _TOO_LATE:
-                whole = {
-                    name: ("PASS", *entry[1:]) if entry[0] == INTERMITTENT else entry
-                    for name, entry in run.figures.items()
-                }
-                run = replace(run, failures=tuple(each for each in run.failures if each.hard), figures=whole)
+                run = replace(run, failures=tuple(each for each in run.failures if each.hard), intermittent=frozenset())
             self.runs.append(run)
             add_run(self._ledger, run, answered=self._past.answered.get(run.node))
 
@@ -325,39 +320,28 @@ def check_runs(one: NodeResult, came: float) -> list[CheckRun]:
     a check of their own (``RUN``)."""
     of_run = partial(
         CheckRun, node=one.name, run=one.run, started=seconds(one.started), ended=seconds(one.ended), came=came, level=one.level,
-        job=one.slurm is not None, system=one.system, sweep=one.sweep or "",
+        system=one.system,
     )  # fmt: skip
     found = []
     undone = _undone(one)
     if undone:
         found.append(of_run(check=RUN, verdict="INDETERMINATE", source=str(one.folder), words=undone))
     for check in one.checks:
+        passed, intermittent = passing(check.figures)
         found.append(of_run(
-            check=check.check, verdict=check.verdict, failures=result.failures(check), figures=figure_entries(check.figures),
+            check=check.check, verdict=check.verdict, failures=result.failures(check), passed=passed, intermittent=intermittent,
             cells=frozenset(sys.intern(figure.subject) for figure in check.figures), parts=one.blamed, source=str(check.folder),
             words=_words(check),
         ))  # fmt: skip
     return found
 
 
-def figure_entries(figures: Sequence[JudgedMetric]) -> dict[str, FigureEntry]:
-    """The judged figures of a check, by name, without those that passed by bounds which were only widened: they prove nothing. What fell
-    together with the host's other paths is no figure that was slow now and then."""
-    found = {}
-    for figure in figures:
-        now_and_then = figure.verdict == "DEGRADED" and figure.disturbance is None and figure.intermittent
-        verdict = figure.verdict if not figure.passed else INTERMITTENT if now_and_then else "PASS"
-        if figure.passed or verdict not in ("PASS", NOT_JUDGED):
-            reference = figure.reference
-            lowest, highest = (None, None) if reference is None else (reference.lowest, reference.highest)
-            found[sys.intern(figure.name)] = (
-                verdict,
-                figure.value,
-                lowest,
-                highest,
-                figure.unit,
-            )  # most nodes have the same names
-    return found
+def passing(figures: Sequence[JudgedMetric]) -> tuple[frozenset[str], frozenset[str]]:
+    """The figures that passed, and those of them that were slow now and then. What passed by bounds which were only widened
+    proves nothing; what fell together with the host's other paths is no figure that was slow now and then."""
+    these = [figure for figure in figures if figure.passed]
+    slow = (each for each in these if each.verdict == "DEGRADED" and each.disturbance is None and each.intermittent)
+    return frozenset(each.name for each in these), frozenset(each.name for each in slow)
 
 
 def _undone(one: NodeResult) -> str:

@@ -10,11 +10,9 @@ from .actions import LedgerAction, Past, SeenTo, end_action, note_action, past
 from .ledger import FILE, KEPT, Ledger
 from .runs import (
     HARD,
-    INTERMITTENT,
     RUN,
     CheckRun,
     Evidence,
-    FigureEntry,
     LastVerdict,
     add_run,
     close_findings,

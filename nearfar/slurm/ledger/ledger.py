@@ -192,8 +192,8 @@ class Ledger:
             self.write(f"UPDATE {table} SET {column} = ? WHERE {column} > ?", now, now)
 
     def forget(self, older: float, figures: float) -> None:
-        """Remove runs known before ``older`` that no open finding rests on, and the figures that passed before ``figures``; what was read
-        then. A result that had hard evidence stays known: put there again, it would be open again. That of a sweep which is not
+        """Remove runs known before ``older`` that no open finding rests on, what was read then, and the names of figures that passed before
+        ``figures``. A result that had hard evidence stays known: put there again, it would be open again. That of a sweep which is not
         over is still listed."""
         old = "SELECT 'run:' || node || ':' || run FROM check_run WHERE known < ?"
         hard = "SELECT 'run:' || r.node || ':' || r.run FROM finding JOIN check_run AS r ON r.id = check_run WHERE hard"
@@ -205,8 +205,10 @@ class Ledger:
             )
         open_ = "FROM finding WHERE hard AND closed_by IS NULL"
         self.write(f"DELETE FROM check_run WHERE known < ? AND id NOT IN (SELECT check_run {open_})", older)
-        passed = "verdict = 'PASS' AND check_run IN (SELECT id FROM check_run WHERE known < ?)"
-        self.write(f"DELETE FROM figure WHERE {passed}", figures)
+        self.write(
+            "UPDATE check_run SET passed = intermittent WHERE known < ? AND passed != '[]' AND passed != intermittent",
+            figures,
+        )
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

@@ -6,9 +6,8 @@ import json
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from math import inf
 from typing import Any, NamedTuple
 
@@ -21,11 +20,6 @@ from .ledger import Ledger
 HARD = "hard evidence needs no second run"
 #: The check that stands for cases that should have run and did not.
 RUN = "run"
-#: The verdict of a figure that was beyond its bound in some measurements alone.
-INTERMITTENT = "INTERMITTENT"
-
-#: A figure of a run: its verdict (``PASS``, ``INTERMITTENT``, else as its finding's), value and bounds in ``unit``.
-FigureEntry = tuple[str, float | None, float | None, float | None, str]
 
 
 @dataclass(frozen=True)
@@ -41,8 +35,9 @@ class CheckRun:
     verdict: str
     #: Its FAILs.
     failures: tuple[Finding, ...] = ()
-    #: The figures that were judged, by name.
-    figures: Mapping[str, FigureEntry] = field(default_factory=dict)
+    #: The names of the figures that are inside their bounds, and of those among them that were beyond in some measurements.
+    passed: frozenset[str] = frozenset()
+    intermittent: frozenset[str] = frozenset()
     #: Parts that the diagnosis blames.
     parts: tuple[str, ...] = ()
     #: Where the result lies.
@@ -51,23 +46,10 @@ class CheckRun:
     words: str = ""
     #: When its file came to be there, by the file system's clock; None: not known.
     came: float | None = None
-    #: The cells that were measured. Not kept in the ledger.
+    system: str = ""
+    #: The cells that were measured, and the sweep's level. Not kept in the ledger.
     cells: frozenset[str] = frozenset()
     level: str = ""
-    #: Whether it ran as a job of Slurm.
-    job: bool = False
-    system: str = ""
-    sweep: str = ""
-
-    @cached_property
-    def passed(self) -> set[str]:
-        """The names of the figures that are inside their bounds."""
-        return {name for name, entry in self.figures.items() if entry[0] in ("PASS", INTERMITTENT)}
-
-    @cached_property
-    def intermittent(self) -> set[str]:
-        """Those of ``passed`` that were beyond their bound in some measurements alone."""
-        return {name for name, entry in self.figures.items() if entry[0] == INTERMITTENT}
 
     @property
     def known(self) -> float:
@@ -147,17 +129,12 @@ def add_run(ledger: Ledger, run: CheckRun, *, answered: SeenTo | None = None) ->
     """Take in a check run, unless it is there already. ``answered``: the action that has seen to the node last: what a run that began
     before it found is closed by it. Hard evidence of a health check that is open already is not entered again: its ``last_seen`` is."""
     number = ledger.write(
-        "INSERT OR IGNORE INTO check_run VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        run.node, run.check, run.run, run.system, run.sweep, run.level, run.job, run.started, run.ended, run.came, run.known, run.began,
-        run.verdict, run.words, json.dumps(run.parts), run.source,
+        "INSERT OR IGNORE INTO check_run VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        run.node, run.check, run.run, run.system, run.started, run.ended, run.came, run.known, run.began, run.verdict, run.words,
+        json.dumps(run.parts), json.dumps(sorted(run.passed)), json.dumps(sorted(run.intermittent)), run.source,
     )  # fmt: skip
     if not ledger.rows("SELECT changes() AS count")[0]["count"]:
         return
-    names = _name_ids(ledger, run.figures)
-    ledger.connection.executemany(
-        "INSERT OR REPLACE INTO figure VALUES (?, ?, ?, ?, ?, ?, ?)",
-        [(number, names[name], *entry) for name, entry in run.figures.items()],
-    )
     for finding in run.failures:
         if run.check == "health" and finding.hard and _seen_again(ledger, run, finding):
             continue
@@ -179,29 +156,13 @@ def _seen_again(ledger: Ledger, run: CheckRun, finding: Finding) -> bool:
     return bool(open_)
 
 
-def _name_ids(ledger: Ledger, names: Iterable[str]) -> dict[str, int]:
-    found: dict[str, int] = ledger.__dict__.setdefault("_names", {})
-    for name in names:
-        if name not in found:
-            ledger.write("INSERT OR IGNORE INTO figure_name VALUES (NULL, ?)", name)
-            found[name] = ledger.rows("SELECT id FROM figure_name WHERE name = ?", name)[0]["id"]
-    return found
-
-
 def runs_since(ledger: Ledger, system: str, oldest: float, nodes: Collection[str]) -> dict[str, list[CheckRun]]:
-    """The check runs of some nodes that were known since ``oldest``, by node, with their figures and FAILs."""
+    """The check runs of some nodes that were known since ``oldest``, by node, with their FAILs."""
     found: dict[str, list[CheckRun]] = defaultdict(list)
     names = sorted(nodes)
     for part in (names[start : start + _PART] for start in range(0, len(names), _PART)):
         query = f"known >= ? AND system = ? AND node IN ({','.join('?' * len(part))})"
         rows = ledger.rows(f"SELECT * FROM check_run WHERE {query}", oldest, system, *part)
-        figures: dict[int, dict[str, FigureEntry]] = defaultdict(dict)
-        for number, name, *entry in ledger.rows(
-            "SELECT check_run, figure_name.name, verdict, value, lowest, highest, unit FROM figure "
-            f"JOIN figure_name ON figure_name.id = figure.name WHERE check_run IN (SELECT id FROM check_run WHERE {query})",
-            oldest, system, *part,
-        ):  # fmt: skip
-            figures[number][name] = (*entry,)
         failures: dict[int, list[Finding]] = defaultdict(list)
         for row in ledger.rows(
             f"SELECT check_run, document FROM finding WHERE check_run IN (SELECT id FROM check_run WHERE {query})",
@@ -209,16 +170,19 @@ def runs_since(ledger: Ledger, system: str, oldest: float, nodes: Collection[str
         ):  # fmt: skip
             failures[row["check_run"]].append(Finding.from_raw(json.loads(row["document"])))
         for row in rows:
-            found[row["node"]].append(_check_run(row, failures[row["id"]], figures[row["id"]]))
+            found[row["node"]].append(_check_run(row, failures[row["id"]]))
     return dict(found)
 
 
-def _check_run(row: sqlite3.Row, failures: Iterable[Finding], figures: Mapping[str, FigureEntry]) -> CheckRun:
-    own = "node run started ended verdict source words came level system sweep"
-    same: dict[str, Any] = {key: row[key] for key in own.split()}
+_SAME = ("node", "run", "started", "ended", "verdict", "source", "words", "came", "system")
+
+
+def _check_run(row: sqlite3.Row, failures: Iterable[Finding]) -> CheckRun:
+    same: dict[str, Any] = {key: row[key] for key in _SAME}
+    parts, passed, intermittent = (json.loads(row[key]) for key in ("parts", "passed", "intermittent"))
     return CheckRun(
-        check=row["check_name"], failures=tuple(failures), figures=figures, parts=tuple(json.loads(row["parts"])),
-        job=bool(row["job"]), **same,
+        check=row["check_name"], failures=tuple(failures), parts=tuple(parts), passed=frozenset(passed),
+        intermittent=frozenset(intermittent), **same,
     )  # fmt: skip
 
 
@@ -259,7 +223,7 @@ def evidence_in(ledger: Ledger, system: str, since: float = inf) -> dict[str, li
         finding = Finding.from_raw(json.loads(row["document"]))
         closed = inf if row["closed_at"] is None else float(row["closed_at"])
         found[row["node"]].append(
-            Evidence(_check_run(row, (finding,), {}), finding, stands=True, why=HARD, closed_at=closed)
+            Evidence(_check_run(row, (finding,)), finding, stands=True, why=HARD, closed_at=closed)
         )
     return {node: sorted(these, key=lambda each: each.severity) for node, these in found.items()}
 

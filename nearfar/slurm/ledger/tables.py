@@ -6,7 +6,7 @@ Times are seconds since 1970, by the admin host's clock unless a column says oth
 from __future__ import annotations
 
 #: Raised by whatever changes a table.
-VERSION = "3"
+VERSION = "4"
 
 #: A comment before a table says what a row is, one behind a column what that holds.
 TABLES = """
@@ -23,9 +23,6 @@ CREATE TABLE check_run (
     check_name TEXT NOT NULL,                        -- the check, or health
     run TEXT NOT NULL,                               -- the run in result.json
     system TEXT NOT NULL,                            -- the system file's name
-    sweep TEXT NOT NULL,                             -- the sweep's name
-    level TEXT NOT NULL,                             -- the sweep's level
-    job INTEGER NOT NULL,                            -- 1: it ran as a job of Slurm
     started REAL NOT NULL,                           -- by the node's clock
     ended REAL NOT NULL,                             -- by the node's clock
     came REAL,                                       -- when its file came, by the file system's clock
@@ -34,28 +31,13 @@ CREATE TABLE check_run (
     verdict TEXT NOT NULL,                           -- PASS, DEGRADED, INDETERMINATE or FAIL
     words TEXT NOT NULL,                             -- why, unless PASS or FAIL
     parts TEXT NOT NULL,                             -- JSON list of the parts that the diagnosis blames
+    passed TEXT NOT NULL,                            -- JSON list of the figures inside their bounds, for ten days
+    intermittent TEXT NOT NULL,                      -- JSON list of those that were beyond them in some measurements
     source TEXT NOT NULL,                            -- the file that it was read from
     UNIQUE (node, check_name, run)
 );
 CREATE INDEX check_run_known ON check_run (known);
-
--- Names of figures
-CREATE TABLE figure_name (
-    id INTEGER PRIMARY KEY,                          -- number of the row
-    name TEXT NOT NULL UNIQUE                        -- the figure, as in verdict.json
-);
-
--- A judged figure of a check run. Those of passing runs are kept for ten days
-CREATE TABLE figure (
-    check_run INTEGER NOT NULL REFERENCES check_run ON DELETE CASCADE,  -- the check run
-    name INTEGER NOT NULL REFERENCES figure_name,    -- its name
-    verdict TEXT NOT NULL,                           -- PASS, INTERMITTENT (within its bounds in most measurements) or its finding's
-    value REAL,                                      -- the figure
-    lowest REAL,                                     -- lower bound
-    highest REAL,                                    -- upper bound
-    unit TEXT NOT NULL,                              -- of all three
-    PRIMARY KEY (check_run, name)
-) WITHOUT ROWID;
+CREATE INDEX check_run_passed ON check_run (known) WHERE passed != '[]';
 
 -- A FAIL. Hard evidence is open until an action closes it
 CREATE TABLE finding (

@@ -19,7 +19,6 @@ from nearfar.slurm.controller import NodeState
 from nearfar.slurm.drains import drained_by_us, our_reason, reasons
 from nearfar.slurm.ledger import CheckRun, Evidence, LedgerAction, Past, actions
 from nearfar.slurm.ledger.runs import LastVerdict
-from tests.support.verdicts import passing
 
 HOUR = 3600.0
 NOW = 1_800_000_000.0
@@ -43,7 +42,7 @@ def check_runs(draw: st.DrawFn) -> CheckRun:
     failures = tuple(draw(st.lists(FINDINGS, max_size=2, unique_by=lambda each: each.subject)))
     verdict = "FAIL" if failures else draw(st.sampled_from(["PASS", "DEGRADED", "INDETERMINATE"]))
     ended, names = NOW - draw(HOURS) * HOUR, {each.subject for each in failures}
-    passed = passing(*{*draw(st.lists(st.sampled_from(["sole.g2_n0", "sole.n0_g1"])))} - names)
+    passed = frozenset(draw(st.lists(st.sampled_from(["sole.g2_n0", "sole.n0_g1"])))) - names
     return CheckRun(
         draw(st.sampled_from(NAMES)), draw(st.sampled_from(["host_device_check", "peer_check"])), draw(st.sampled_from("abcdef")),
         ended - 60, ended, verdict, failures, passed,
@@ -138,7 +137,7 @@ def test_what_always_holds(
 @QUIET
 @given(*GIVEN)
 def test_runs_that_could_not_be_judged_never_act(runs: list[CheckRun], nodes: dict[str, NodeState], past: Past) -> None:
-    unjudged = [replace(run, verdict="INDETERMINATE", failures=(), figures={}) for run in runs]
+    unjudged = [replace(run, verdict="INDETERMINATE", failures=(), passed=frozenset()) for run in runs]
     fleet = judged(Policy("s", default=DrainSteps("drain", "drain")), nodes, past, unjudged)
     assert {each.action for each in fleet.nodes.values()} <= {NOTHING}
 

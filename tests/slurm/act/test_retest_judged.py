@@ -15,7 +15,6 @@ from nearfar.site.drain_policy import DrainSteps
 from nearfar.slurm.act import retesting
 from nearfar.slurm.act.retesting import Suspect, covered
 from nearfar.slurm.ledger import CheckRun, Evidence, LedgerAction, actions
-from tests.support.verdicts import passing
 
 NOW = time.time()
 POLICY = Policy("s", default=DrainSteps("drain", "drain"), checks={"peer_check": DrainSteps("observe", "observe")})
@@ -30,7 +29,7 @@ ABSENT = Finding("g2", "FAIL", "GPU 2 is absent", True, "gpu.missing")
 
 def ran(check: str, *failures: Finding, verdict: str = "", **more: Any) -> CheckRun:
     found: dict[str, Any] = {
-        "figures": passing(NAME), "cells": frozenset(["g2:n0"]), "level": "accept", "verdict": "FAIL" if failures else "PASS",
+        "passed": frozenset([NAME]), "cells": frozenset(["g2:n0"]), "level": "accept", "verdict": "FAIL" if failures else "PASS",
     }  # fmt: skip
     found |= {**({"verdict": verdict} if verdict else {}), **more}
     return CheckRun("n1", check, "r2", NOW - 60, NOW, failures=failures, **found)
@@ -78,7 +77,7 @@ def test_a_node_that_was_drained_for_a_figure() -> None:
     for runs, why in (
         ([], "it left no result that counts"),
         ([FULL[1]], "host_device_check has not run since"),
-        ([replace(FULL[0], figures={})], "did not judge sole.g2_n0"),
+        ([replace(FULL[0], passed=frozenset())], "did not judge sole.g2_n0"),
         ([replace(FULL[0], verdict="INDETERMINATE")], "was INDETERMINATE in run r2"),
         ([ran("host_device_check", SLOW)], "drained again: slow"),
         ([*FULL, ran("topology_check", ABSENT)], "drained again: GPU 2 is absent"),

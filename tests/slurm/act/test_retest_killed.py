@@ -102,7 +102,7 @@ def tried(place: Path, verdict: str, steps: int | None, after: bool, keeps: bool
     fleet.slurm.reserved = {}
     fleet.wrong("n1")
     fleet.act()
-    run = CheckRun("n1", "host_device_check", "00000009", now, now, verdict, level="accept", system="vm", job=True)
+    run = CheckRun("n1", "host_device_check", "00000009", now, now, verdict, level="accept", system="vm")
     process, request = Process(steps, after), RetestOptions("n1", "accept", None, None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(retesting, "_measure", lambda *_: process.step(lambda: [run]))

@@ -13,7 +13,6 @@ from nearfar.site import Policy
 from nearfar.site.drain_policy import NightRule
 from nearfar.slurm.findings import confirmation
 from nearfar.slurm.ledger import CheckRun
-from tests.support.verdicts import passing
 
 HOUR = 3600.0
 NOW = 1_800_000_000.0
@@ -27,7 +26,7 @@ WRONG = Finding("g2:n0", "FAIL", "wrong data", True, "cell.wrong_data")
 
 def ran(run: str, *failures: Finding, hours_ago: float = 1, check: str = "host_device_check") -> CheckRun:
     """A run that found this, or in which the figure passed."""
-    ended, passed = NOW - hours_ago * HOUR, {} if failures else passing(NAME)
+    ended, passed = NOW - hours_ago * HOUR, frozenset[str]() if failures else frozenset([NAME])
     return CheckRun("n1", check, run, ended - 60, ended, "FAIL" if failures else "PASS", failures, passed)
 
 
@@ -78,7 +77,7 @@ def test_what_comes_and_goes_stands_by_the_nights_on_which_it_was_slow() -> None
 def test_an_intermittent_night_counts_and_alone_is_nothing() -> None:
     def seen(*fails: int) -> tuple[bool, str]:
         return stands([
-            replace(run, verdict="DEGRADED", figures=passing(NAME, verdict="INTERMITTENT")) if day in (4, 9, 15) else run
+            replace(run, verdict="DEGRADED", passed=frozenset([NAME]), intermittent=frozenset([NAME])) if day in (4, 9, 15) else run
             for day, run in enumerate(nights(*fails))
         ])  # fmt: skip
 
