@@ -19,7 +19,7 @@ from . import act_arguments
 _EPILOG = """examples:
   nearfar slurm act --dry-run                                    show what it would do now
   nearfar slurm act                                              do it; `nearfar slurm install` installs the timer
-  nearfar slurm act --take-over old.json                         continue on this host with another host's ledger
+  nearfar slurm act --take-over old.db                           continue on this host with another host's ledger
 
 Without an `act` section in the system file it only observes: docs/drains.md.
 Commands for you: nearfar slurm status | retest | clear.
@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="show what would be done, and do nothing")
     parser.add_argument(
         "--take-over", metavar="FILE", nargs="?", const="",
-        help="make this host the one that runs act for the cluster. FILE: the old host's export (nearfar slurm status --json --since all), "
+        help="make this host the one that runs act for the cluster. FILE: the old host's export (nearfar slurm status --export), "
         "or `none` for an empty ledger; without FILE it uses the ledger on this host",
     )  # fmt: skip
     act_arguments.add(parser)

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Sequence
 from datetime import datetime, timezone
+from pathlib import Path
 
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, CouldNotJudge, NearfarError, columns
 from nearfar.commands import print_json
@@ -22,7 +23,7 @@ _EPILOG = """examples:
   nearfar slurm status n2              everything known about one node
   nearfar slurm status --since 7d      drains, clears and releases of the last week, and who did them
   nearfar slurm status --json          for scripts (schema: nearfar schema status)
-  nearfar slurm status --json --since all > FILE     export the ledger, to move act to another host
+  nearfar slurm status --export FILE   copy the ledger, to move act to another host
 
 Needs no special rights and changes nothing. It shows what the last act recorded in the ledger, not results that arrived since.
 exit codes: 0 nothing needs you; 2 wrong use, or no such node; 3 something does (a faulty node in use, a drained node, an untrusted
@@ -42,6 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--since", metavar="TIME", help="list what was done since: 24h, 7d, a date (2026-11-20), a time (UTC), or all"
     )
     parser.add_argument("--json", action="store_true", help="print JSON; with NODES, only their entries")
+    parser.add_argument("--export", metavar="FILE", type=Path, help="write a copy of the ledger, for act --take-over")
     act_arguments.add(parser)
 
 
@@ -50,6 +52,12 @@ def run(args: argparse.Namespace) -> int:
     names, options = act_arguments.nodes(args), act_arguments.options(args)
     since = None if args.since is None else _since(args.since, time.time())
     ledger = Ledger.read_only(options.state)
+    if args.export is not None:
+        if ledger is None or args.export.exists():
+            raise NearfarError(f"--export {args.export}: {'it exists' if ledger else f'{options.state} has no ledger'}")
+        with ledger:
+            ledger.export(args.export)
+        return EXIT_GOOD
     if ledger is None:  # `act` has never run here: what it would see
         act_arguments.needs_findings(options)
         with Ledger.in_memory() as empty:
@@ -78,8 +86,6 @@ def _print(args: argparse.Namespace, view: View, ledger: Ledger, names: Sequence
             document["actions"] = [
                 status_page.action_entry(each) for each in status_page.of_nodes(ledger, names, since)
             ]
-            if not since and not names:
-                document["ledger"] = admin_host.export(ledger)
         print_json(document)
     elif since is not None:
         done = [status_page.action_row(each) for each in status_page.of_nodes(ledger, names, since)]

@@ -7,15 +7,13 @@ directory is on a local disk, where flock and SQLite hold.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import socket
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from nearfar.base import CouldNotJudge, NearfarError, files, user_name
 from nearfar.slurm.controller import Slurm, node_names
@@ -26,11 +24,6 @@ from nearfar.slurm.trust import Trust, on_behalf
 
 #: Seconds to wait for another process.
 _PATIENCE = 10.0
-#: What another host needs of each table to go on, in the order in which it is taken over. Results are taken in anew.
-_EXPORTED = {
-    "sqlite_sequence": "TRUE", "check_run": "id IN (SELECT check_run FROM finding WHERE hard)", "action": "TRUE", "finding": "hard",
-    "retest": "ended IS NULL", "meta": "name LIKE 'on_event:%'",
-}  # fmt: skip
 #: File systems on which several hosts can write one file.
 _SHARED = (
     "nfs", "nfs4", "cifs", "smb3", "lustre", "gpfs", "beegfs", "ceph", "afs", "fuse.glusterfs", "fuse.sshfs", "ocfs2", "gfs2", "9p",
@@ -125,7 +118,7 @@ def _refuse_unknown_drains(ledger: Ledger, slurm: Slurm) -> None:
     if others:
         raise CouldNotJudge(
             f"{ledger.path}: new, and {node_names.fold(others)} carry drains of nearfar: another host owns this cluster. Go on "
-            "there; or move its ledger: nearfar slurm status --json --since all > FILE there, nearfar slurm act --take-over FILE here; or "
+            "there; or move its ledger: nearfar slurm status --export FILE there, nearfar slurm act --take-over FILE here; or "
             "begin anew: --take-over none"
         )
 
@@ -136,15 +129,12 @@ def _own(ledger: Ledger, cluster: str) -> None:
 
 
 def take_over(state: Path, slurm: Slurm, export: str) -> str:
-    """Give the ledger to this host; ``export``: the file that ``status --json --since all`` wrote on the host before, ``none`` (begin
-    anew, the old file is kept beside), or empty (the ledger is here already). Returns what was done, in words."""
+    """Give the ledger to this host; ``export``: the file that ``status --export`` wrote on the host before, ``none`` (begin anew), or
+    empty (the ledger is here already). A ledger that is replaced is kept beside. Returns what was done, in words."""
     place = prepare(state)
     with files.file_lock(place / "lock", _PATIENCE):
         if export:
-            raw = {} if export == "none" else _read_export(Path(export))
-            if raw and raw.get("cluster") != slurm.cluster():
-                raise NearfarError(f"{export}: of cluster {raw.get('cluster')}, and Slurm here is {slurm.cluster()}")
-            _begin_anew(place, raw.get("ledger", {}), export)
+            _begin_anew(place, export, slurm.cluster())
         elif not (place / FILE).exists():
             words = "no ledger here; name the export of the host before: --take-over FILE, or none"
             raise NearfarError(f"{place / FILE}: {words}")
@@ -155,23 +145,24 @@ def take_over(state: Path, slurm: Slurm, export: str) -> str:
     return f"{place / FILE}: this host now owns cluster {slurm.cluster()}"
 
 
-def _begin_anew(place: Path, tables: Mapping[str, Any], export: str) -> None:
-    """Put an export's rows in the place of this ledger's, which is kept beside; killed at any moment, one of the two is there."""
+def _begin_anew(place: Path, export: str, cluster: str) -> None:
+    """Put an export in the place of this ledger, which is kept beside; killed at any moment, one of the two is there."""
     try:
-        with Ledger.in_memory() as new:
-            with new.transaction():
-                for table in _EXPORTED:
-                    columns = [row["name"] for row in new.rows(f"PRAGMA table_info({table})")]
-                    places = ", ".join("?" * len(columns))
-                    for row in tables.get(table, ()):
-                        new.write(f"INSERT INTO {table} VALUES ({places})", *map(row.get, columns))
+        new = Ledger.in_memory() if export == "none" else Ledger.read_only(Path(export).parent, Path(export).name)
+        if new is None:
+            raise CouldNotJudge("there is no ledger in it; write it with nearfar slurm status --export FILE")
+        with new:
+            if new.meta("cluster") not in (None, cluster):
+                raise CouldNotJudge(f"of cluster {new.meta('cluster')}, and Slurm here is {cluster}")
+            if [tuple(row) for row in new.rows("PRAGMA quick_check")] != [("ok",)]:
+                raise CouldNotJudge("damaged")
             if (place / FILE).exists():
                 kept = place / f"{FILE}.{time.strftime('%Y%m%dT%H%M%S')}"
                 while kept.exists():
                     kept = kept.with_name(f"{kept.name}-again")
                 try:
                     with Ledger.open(place) as old:
-                        old.write("VACUUM INTO ?", str(kept))
+                        old.export(kept)
                 except CouldNotJudge:  # damaged, or another version's
                     for end in ("-wal", "-journal", ""):  # what is in a log belongs to the file
                         with contextlib.suppress(FileNotFoundError):
@@ -179,21 +170,5 @@ def _begin_anew(place: Path, tables: Mapping[str, Any], export: str) -> None:
                     (place / f"{FILE}-shm").unlink(missing_ok=True)
             with Ledger.open(place) as here:
                 here.replace(new)
-    except (CouldNotJudge, AttributeError, TypeError, OSError) as error:
+    except (CouldNotJudge, OSError) as error:
         raise NearfarError(f"{export}: not taken over, and the ledger that is here stays: {error}") from None
-
-
-def _read_export(path: Path) -> dict[str, Any]:
-    try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise NearfarError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if not isinstance(raw, dict) or raw.get("schema") != "nearfar-slurm-status/2" or "ledger" not in raw:
-        raise NearfarError(f"{path}: not an export: write it with nearfar slurm status --json --since all")
-    return raw
-
-
-def export(ledger: Ledger) -> dict[str, list[dict[str, Any]]]:
-    """What another host needs to go on, by table."""
-    query = "SELECT * FROM {} WHERE {} ORDER BY rowid"
-    return {table: [dict(row) for row in ledger.rows(query.format(table, rows))] for table, rows in _EXPORTED.items()}

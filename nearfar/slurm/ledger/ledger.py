@@ -70,9 +70,9 @@ class Ledger:
             time.sleep(0.02)
 
     @classmethod
-    def read_only(cls, folder: Path) -> Ledger | None:
+    def read_only(cls, folder: Path, name: str = FILE) -> Ledger | None:
         """The ledger in a directory, for reading alone; None where there is none."""
-        path = folder / FILE
+        path = folder / name
         try:
             path.lstat()
         except FileNotFoundError:
@@ -99,6 +99,10 @@ class Ledger:
         """Put everything that another holds in the place of what this does, in one transaction."""
         with self._errors():
             by.connection.backup(self.connection)
+
+    def export(self, path: Path) -> None:
+        """Write a copy of all of it into a new file."""
+        self.write("VACUUM INTO ?", str(path))
 
     @classmethod
     def _connected(cls, path: Path, name: str) -> Ledger:

@@ -154,9 +154,8 @@ def test_another_host_goes_on_with_the_export(
     assert site.act() == 3 and site.drained() == ["n1", "n2", "n3"]
     assert site.run("clear", "n[1-2]", "--because", "memory replaced") == 0
     capsys.readouterr()
-    site.run("status", "--json", "--since", "all")
-    export = tmp_path / "export.json"
-    export.write_text(capsys.readouterr().out)
+    export = tmp_path / "export.db"
+    assert site.run("status", f"--export={export}") == 0 and site.run("status", f"--export={export}") == 2
 
     site.state = tmp_path / "of-admin2"
     on_host(monkeypatch, "admin2")
@@ -182,15 +181,23 @@ def test_another_host_goes_on_with_the_export(
     assert list(site.state.glob(f"{FILE}.2*")), "the ledger before is kept"
 
 
-@pytest.mark.parametrize(
-    "ledger", [[], {"action": [1]}, {"action": [{"seq": 1}]}, {"finding": 5}, {"retest": [{"nodes": {}}]}]
-)
-def test_an_export_that_is_none_leaves_the_ledger_as_it_is(fleet: PlayedFleet, ledger: object) -> None:
+@pytest.mark.parametrize("how", ["absent", "empty", "text", "torn", "theirs"])
+def test_an_export_that_is_none_leaves_the_ledger_as_it_is(fleet: PlayedFleet, how: str) -> None:
     fleet.wrong("n1")
     fleet.act()
-    before, export = fleet.did(), fleet.folder / "export.json"
-    export.write_text(json.dumps({"schema": "nearfar-slurm-status/2", "cluster": "played", "ledger": ledger}))
-    with pytest.raises(NearfarError):
+    before, export = fleet.did(), Path(exported(fleet))
+    whole = export.read_bytes()
+    if how == "theirs":
+        with Ledger.open(fleet.state) as ledger:
+            ledger.set_meta("cluster", "theirs")
+            export.unlink()
+            ledger.export(export)
+            ledger.set_meta("cluster", "played")
+    elif how == "absent":
+        export.unlink()
+    else:
+        export.write_bytes({"empty": b"", "text": b"{}" * 5000, "torn": whole[: len(whole) // 2]}[how])
+    with pytest.raises(NearfarError, match=r"export.db: not taken over, and the ledger that is here stays: "):
         admin_host.take_over(fleet.state, fleet.slurm, str(export))
     assert fleet.did() == before and not [*fleet.state.glob(f"{FILE}.*")], "none is kept beside"
 
@@ -453,21 +460,11 @@ def test_a_disk_that_fills_up_between_two_drains(fleet: PlayedFleet) -> None:
         subprocess.run(["umount", fleet.state], check=True)
 
 
-def exported(fleet: PlayedFleet, **changed: object) -> str:
+def exported(fleet: PlayedFleet) -> str:
+    path = fleet.folder / "export.db"
     with fleet.ledger() as ledger:
-        tables = {**admin_host.export(ledger), **changed}
-    path = fleet.folder / "export.json"
-    path.write_text(json.dumps({"schema": "nearfar-slurm-status/2", "cluster": "played", "ledger": tables}))
+        ledger.export(path)
     return str(path)
-
-
-@pytest.mark.parametrize("row", [{"seq": 5}, "no row", {"seq": {}}])
-def test_an_export_that_is_wrong_leaves_the_ledger_that_is_here(fleet: PlayedFleet, row: object) -> None:
-    fleet.wrong("n1")
-    fleet.act()
-    with pytest.raises(NearfarError, match=r"export.json: not taken over, and the ledger that is here stays: "):
-        admin_host.take_over(fleet.state, fleet.slurm, exported(fleet, action=[row]))
-    assert fleet.did() == [("drain", "done", "n1")] and not [*fleet.state.glob(f"{FILE}.*")], "none is kept beside"
 
 
 def test_a_take_over_beside_what_a_killed_write_has_left(fleet: PlayedFleet) -> None:

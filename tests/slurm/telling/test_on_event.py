@@ -122,10 +122,9 @@ def test_metrics_show_the_state_after_the_drains_of_their_own_call(fleet: Played
 def test_after_a_take_over_nothing_is_told_again(fleet: PlayedFleet) -> None:
     fleet.wrong("n1")
     act(fleet)
+    export = fleet.folder / "export.db"
     with fleet.ledger() as ledger:
-        raw = {"schema": "nearfar-slurm-status/2", "cluster": "played", "ledger": admin_host.export(ledger)}
-    export = fleet.folder / "export.json"
-    export.write_text(json.dumps(raw))
+        ledger.export(export)
     admin_host.take_over(fleet.state, fleet.slurm, str(export))
     fleet.wrong("n2")
     act(fleet)
