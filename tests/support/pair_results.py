@@ -11,7 +11,6 @@ from nearfar.base import Finding
 from nearfar.measurement import Unmeasured
 from nearfar.slurm.results import publish_result, result
 from nearfar.slurm.results.result import RunInfo
-from nearfar.slurm.sweep import pairing
 from nearfar.slurm.sweep.sweep_file import SweepJob
 from nearfar.verdict import JudgedMetric, JudgedReference, verdict_file
 from tests.support.node_results import SYSTEM, utc
@@ -47,23 +46,27 @@ def verdict_of(
     )
 
 
-def leave(results: Path, sweep: str, at: float, rounds: Sequence[Mapping[str, Mapping[str, Any]]]) -> None:
-    """Rounds of pairs (``n1+n2``: what ``verdict_of`` takes), an hour apart, the last ending at ``at``."""
-    for number, pairs in enumerate(rounds, 1):
-        folder = results / sweep / pairing.ROUNDS[number - 1]
-        ended = at - 3600 * (len(rounds) - number)
-        publish_result.make_for_all(folder)
-        jobs = [SweepJob(tuple(name.split("+")), 1, 1, "COMPLETED", "", True, True) for name in pairs]
-        planned(folder, jobs, level="mpi-pair", started=ended - 900, deadline=ended + 900, part_of=sweep).save()
-        for name, measured in pairs.items():
-            host = name.split("+")[0]
-            run = results.parent / f"run-{sweep}-{number}-{name}"
-            (run / host / "osu_check").mkdir(parents=True)
-            (run / host / "osu_check/verdict.json").write_text(verdict_of(host, **measured))
-            (run / host / "osu_check/document.json").write_text("{}")
-            (run / "run.json").write_text(json.dumps({"system": SYSTEM, "missing_cases": [], "interrupted": False}))
-            about = RunInfo(nodes=tuple(name.split("+")), hostname=host, level="mpi-pair", sweep=folder.name,
-                            started=utc(ended - 600), ended=utc(ended))  # fmt: skip
-            place = result.place(folder.parent, folder.name, name, 1)
-            one, other = (node[1:] for node in name.split("+"))
-            publish_result.leave(run, place, about, f"{ord(sweep[0]):02x}{number:02x}{one:0>2}{other:0>2}")
+def leave(results: Path, sweep: str, at: float, pairs: Mapping[str, Mapping[str, Any]]) -> None:
+    """Pairs (``n1+n2``: what ``verdict_of`` takes), measured by ``at``."""
+    publish_result.make_for_all(results / sweep)
+    jobs = [SweepJob(tuple(name.split("+")), 1, 1, "COMPLETED", "", True, True) for name in pairs]
+    planned(results / sweep, jobs, started=at - 900, deadline=at + 900).save()
+    for name, measured in pairs.items():
+        host = name.split("+")[0]
+        run = results.parent / f"run-{sweep}-{name}"
+        (run / host / "osu_check").mkdir(parents=True)
+        (run / host / "osu_check/verdict.json").write_text(verdict_of(host, **measured))
+        (run / host / "osu_check/document.json").write_text("{}")
+        (run / "run.json").write_text(json.dumps({"system": SYSTEM, "missing_cases": [], "interrupted": False}))
+        about = RunInfo(
+            nodes=tuple(name.split("+")),
+            hostname=host,
+            level="mpi-pair",
+            sweep=sweep,
+            started=utc(at - 600),
+            ended=utc(at),
+        )
+        one, other = (node[1:] for node in name.split("+"))
+        publish_result.leave(
+            run, result.place(results, sweep, name, 1), about, f"{ord(sweep[0]):04x}{one:0>2}{other:0>2}"
+        )

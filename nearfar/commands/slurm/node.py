@@ -9,7 +9,7 @@ from nearfar.base import EXIT_GOOD
 from nearfar.commands import metrics_option
 from nearfar.prometheus import run_metrics
 from nearfar.slurm.results import parted
-from nearfar.slurm.sweep import LEVELS, SweepJob, node_run
+from nearfar.slurm.sweep import CHOICES, SweepJob, node_run
 
 _EPILOG = """examples:
   nearfar slurm node --results /shared/nearfar --sweep by-hand --node n1
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--node", metavar="NODE", required=True, help="Slurm's name of this node; for a pair n1+n2")
     parser.add_argument("--attempt", metavar="N", type=int, default=1, help="number of this attempt (default: 1)")
     parser.add_argument("--gpus", metavar="N", type=int, help="GPUs that Slurm has here (default: the job's)")
-    parser.add_argument("--level", choices=list(LEVELS), default="accept", help="what is measured (default: accept)")
+    parser.add_argument("--level", choices=CHOICES, default="accept", help="what is measured (default: accept)")
     parser.add_argument("--accept-degraded", action="store_true", help="with the level accept: accept a DEGRADED node")
     metrics_option.add(parser)
 

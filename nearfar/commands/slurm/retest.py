@@ -8,7 +8,7 @@ import sys
 from nearfar.base import EXIT_FAILED, EXIT_GOOD, printable_lines
 from nearfar.slurm.act import RetestOptions, retest
 from nearfar.slurm.controller import Slurm
-from nearfar.slurm.sweep import LEVELS
+from nearfar.slurm.sweep import CHOICES
 from nearfar.slurm.trust import on_behalf
 
 from . import act_arguments
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = "Measure drained nodes in a reservation, and release those that pass."
     parser.epilog = _EPILOG
     act_arguments.add_nodes(parser, "nodes that nearfar has drained")
-    parser.add_argument("--level", choices=list(LEVELS), default=_LEVEL, help=f"what is measured (default: {_LEVEL})")
+    parser.add_argument("--level", choices=CHOICES, default=_LEVEL, help=f"what is measured (default: {_LEVEL})")
     parser.add_argument("--partition", metavar="P", help="Slurm's partition (default: the only one that has them all)")
     parser.add_argument(
         "--accept-delivered", metavar="REASON", help="also nodes that others drained with just this reason"

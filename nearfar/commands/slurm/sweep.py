@@ -155,7 +155,7 @@ def _finish(sweep: Sweep, slurm: Slurm, pace: Pace, args: argparse.Namespace) ->
         if args.no_wait and not sweep.through:
             _how_to_go_on(sweep)
             return EXIT_GOOD
-        if sweep.mpi_pairs:
+        if sweep.mpi_pairs and not sweep.merged:
             pair_rounds.measure(sweep, slurm, pace)
     except (KeyboardInterrupt, NearfarError):
         with contextlib.suppress(NearfarError):  # the first error is the one to tell
@@ -169,7 +169,7 @@ def _finish(sweep: Sweep, slurm: Slurm, pace: Pace, args: argparse.Namespace) ->
 
 
 def _how_to_go_on(sweep: Sweep) -> None:
-    count = sum(job.outstanding for each in (sweep, *pair_rounds.rounds_of(sweep)) for job in each.jobs.values())
+    count = sum(job.outstanding for job in sweep.jobs.values())
     name, where = shlex.quote(sweep.name), shlex.quote(str(sweep.results))
     left = f"{count} jobs stay in Slurm and leave their results" if count else "no job is left in Slurm"
     left = "1 job stays in Slurm and leaves its result" if count == 1 else left

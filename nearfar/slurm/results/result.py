@@ -117,7 +117,7 @@ def verdict_of(nodes: Sequence[str], checks: Iterable[str], missing: bool) -> st
 
 def place(results: Path, sweep: str, name: str, attempt: int) -> Path:
     """Where an attempt at a node or pair of that name goes."""
-    return results / sweep / "nodes" / name / str(attempt)
+    return results / sweep / ("nodes" if len(parted(name)) == 1 else "pairs") / name / str(attempt)
 
 
 @contextmanager

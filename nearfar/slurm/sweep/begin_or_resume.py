@@ -90,7 +90,7 @@ def dry_run(sweep: Sweep) -> str:
     which = node_names.fold(node for job in waiting for node in job.nodes) or "none"
     left = sum(job.outstanding for job in sweep.jobs.values())
     lines = [
-        f"sweep {sweep.name}: {plural(len(sweep.jobs), 'node')} of {sweep.partition}; jobs are submitted for {which}",
+        f"sweep {sweep.name}: {plural(len(sweep.jobs), 'job')} in {sweep.partition}; jobs are submitted for {which}",
         *([f"waited for: {plural(left, 'job')} that may still be in Slurm"] if left else []),
         f"at most {sweep.max_jobs} jobs at once, {sweep.minutes} minutes each; level {sweep.level}: {LEVELS[sweep.level].words}",
     ]
@@ -163,7 +163,7 @@ def resume(results: Path, name: str, slurm: Slurm) -> Sweep:
     if here != sweep.cluster:
         words = "continue it there, or name that cluster's SLURM_CONF"
         raise NearfarError(f"sweep {name} is of cluster {sweep.cluster}, and this host's Slurm is {here}: {words}")
-    if sweep.through:
+    if sweep.through and (sweep.merged or not sweep.mpi_pairs):
         return sweep
     adopt(sweep, slurmctld.jobs(slurm, sweep.lanes.values()))
     now = time.time()

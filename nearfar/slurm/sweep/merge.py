@@ -6,8 +6,8 @@ import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from nearfar.base import (
     VERDICTS,
     Finding,
     NearfarError,
+    passes,
     plural,
     utc_text,
     worst,
@@ -28,14 +29,13 @@ from nearfar.base import (
 from nearfar.report import acceptance_note, batch
 from nearfar.report.batch import Batch, BatchNode, Distributions
 from nearfar.slurm.controller import node_names
-from nearfar.slurm.results import CheckResult, NodeResult
+from nearfar.slurm.results import CheckResult, NodeResult, Pair
 from nearfar.topology import written_settings
 from nearfar.verdict import case_files
 
 from . import pair_rounds
 from .levels import LEVELS
 from .outcome import Outcome, left_out, nightly_summary, outcomes, worst_first
-from .pair_rounds import PairRounds
 from .sweep_file import Sweep
 
 SCHEMA = "nearfar-sweep-report/1"
@@ -52,7 +52,7 @@ class Merged:
 
     sweep: Sweep
     outcomes: list[Outcome]
-    pairs: PairRounds | None = None
+    pairs: Mapping[Pair, Outcome] = field(default_factory=dict)
     fleet: tuple[Finding, ...] = ()
 
     @property
@@ -69,8 +69,8 @@ class Merged:
     def notes(self) -> list[str]:
         """What concerns no single node."""
         fleet = [f"the fleet: {each.reason}" for each in self.fleet if each.verdict == NOT_JUDGED]
-        if self.pairs is not None:
-            fleet += self.pairs.notes()
+        if self.pairs:
+            fleet += pair_rounds.notes(self.outcomes, self.pairs)
         elif self.sweep.no_pairs or self.sweep.mpi_pairs:
             why = self.sweep.no_pairs or "fewer than two nodes are well by themselves"
             fleet.append(f"MPI between nodes was not measured: {why}")
@@ -108,7 +108,7 @@ class Merged:
             "counts": {word: counts[word] for word in VERDICTS}, "nodes": [_node(sweep, one) for one in self.outcomes],
             "fleet": [{"verdict": each.verdict, "reason": each.reason} for each in self.fleet],
             "left_out": left_out(sweep),
-            "pairs": self.pairs.as_json(sweep.folder) if self.pairs else [], "notes": self.notes,
+            "pairs": [_node(sweep, one) for one in self.pairs.values()], "notes": self.notes,
         }  # fmt: skip
         return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
@@ -138,9 +138,9 @@ def merge(sweep: Sweep) -> Merged:
                 settings[result.name] = written_settings(node)
 
     found = outcomes(sweep, add)
-    pairs = pair_rounds.read(sweep, found)
-    if pairs is not None:
-        found = worst_first(sweep, pair_rounds.with_pairs(found, pairs))
+    pairs = pair_rounds.by_pair(sweep)
+    if pairs:
+        found = worst_first(sweep, pair_rounds.with_pairs(sweep, found, pairs))
     merged = Merged(sweep, found, pairs, fleet_findings(found))
     write_atomically(sweep.folder / REPORT, merged.text, _ELSEWHERE)
     write_atomically(merged.page, _page(merged, distributions, settings), _ELSEWHERE)
@@ -181,13 +181,14 @@ def _page(merged: Merged, distributions: Distributions, settings: dict[str, dict
     sweep = merged.sweep
     where = f"partition {sweep.partition}" + (f", reservation {sweep.reservation}" if sweep.reservation else "")
     about = [f"Level {sweep.level}: {LEVELS[sweep.level].words}"]
+    bad = [one for one in merged.pairs.values() if not passes(one.verdict)]
     page = Batch(
         title=f"{'Nightly run' if sweep.idle_only else 'Sweep'} {sweep.name}", where=where, started=utc_text(sweep.started),
         nodes=[_page_node(sweep, one) for one in merged.outcomes], distributions=distributions,
         about=[*about, *([nightly_summary(sweep)] if sweep.idle_only else [])], command=shlex.join(sweep.command),
         fleet=merged.degraded, notes=[*merged.notes, *(note for one in merged.outcomes for note in one.notes)],
         settings=settings,
-        links=[(REPORT, REPORT), ("sweep.json", "sweep.json"), *(merged.pairs.pages(sweep.folder) if merged.pairs else [])],
+        links=[(REPORT, REPORT), ("sweep.json", "sweep.json"), *((one.name, _page_of(sweep, one.result)) for one in bad if one.result)],
     )  # fmt: skip
     return batch.render(page, node_names.fold)
 
@@ -197,14 +198,18 @@ def _page_node(sweep: Sweep, one: Outcome) -> BatchNode:
     if read is None:
         return BatchNode(one.name, one.verdict, one.reason)
     findings = tuple((check.check, each.subject) for check, each in read.findings if each.verdict == one.verdict)
-    between = {"mpi_pairs": one.pairs.verdict} if one.pairs else {}
+    between = {"mpi_pairs": one.pairs} if one.pairs else {}
     aside = [f"explained by {' and '.join(read.blamed)}"] if read.blamed else []
     aside += suspect_boards(read, one.verdict)
     aside += [f"run {read.run}"] if one.verdict != "PASS" else []
     return BatchNode(
-        one.name, one.verdict, one.reason, f"{read.folder.relative_to(sweep.folder)}/index.html",
+        one.name, one.verdict, one.reason, _page_of(sweep, read),
         {**{check.check: check.verdict for check in read.checks}, **between}, findings, ", ".join(aside),
     )  # fmt: skip
+
+
+def _page_of(sweep: Sweep, read: NodeResult) -> str:
+    return f"{read.folder.relative_to(sweep.folder)}/index.html"
 
 
 def suspect_boards(read: NodeResult, verdict: str) -> list[str]:

@@ -34,7 +34,7 @@ def run(
     """Measure this node, of a job's one or two, and leave its result; returns the result's place. ``gpus``: how many GPUs Slurm has on
     the node, None: as many as it says that the job has. An end by the scheduler (time limit, preemption, scancel) leaves what was
     measured until then, marked ``interrupted``. Raises ``NearfarError`` where there is nothing to leave."""
-    place = result.place(results, sweep, job.name, job.attempt)
+    place, level = result.place(results, sweep, job.name, job.attempt), PAIR if len(job.nodes) > 1 else level
     here = os.environ.get("SLURMD_NODENAME")
     if here is not None and here not in job.nodes:
         raise CouldNotJudge(f"this is node {here}, and the job is for {job.name}; nothing was measured")

@@ -11,7 +11,6 @@ from nearfar.slurm.results import NodeResult, result, results_directory
 from nearfar.slurm.trust import own
 
 from . import job_script
-from .pairing import NodeVerdict
 from .sweep_file import Sweep, SweepJob
 
 #: Slurm's reasons for a job that its node could not start.
@@ -20,15 +19,15 @@ _NOT_STARTED = ("JobLaunchFailure", "launch_failure", "RaisedSignal:53(Real-time
 
 @dataclass(frozen=True)
 class Outcome:
-    """A job's: the verdict on its node or pair. ``notes`` are lines about results that were not believed, ``pairs`` is what MPI
-    with other nodes says of a node."""
+    """A job's: the verdict on its node or pair. ``notes`` are lines about results that were not believed, ``pairs`` is the verdict
+    of MPI with other nodes."""
 
     job: SweepJob
     verdict: str
     reason: str | None
     result: NodeResult | None = None
     notes: tuple[str, ...] = ()
-    pairs: NodeVerdict | None = None
+    pairs: str | None = None
 
     @property
     def name(self) -> str:
@@ -41,12 +40,14 @@ class Outcome:
         return self.job.job_id if self.result is None or self.result.slurm is None else self.result.slurm["job"]
 
 
-def outcomes(sweep: Sweep, on_result: Callable[[NodeResult], None] = lambda _: None) -> list[Outcome]:
-    """Every node of a sweep, worst first; in a nightly run without those that others had. ``on_result`` is called with each result as it is
-    read; after that their figures are not kept, which for a thousand nodes would fill the memory."""
+def outcomes(
+    sweep: Sweep, on_result: Callable[[NodeResult], None] = lambda _: None, pairs: bool = False
+) -> list[Outcome]:
+    """Every node of a sweep, or every pair, worst first; in a nightly run without those that others had. ``on_result`` is called with each
+    result as it is read; after that their figures are not kept, which for a thousand nodes would fill the memory."""
     found = []
     with result.many():
-        for job in sweep.jobs.values():
+        for job in (each for each in sweep.jobs.values() if (len(each.nodes) > 1) is pairs):
             one = outcome(sweep, job)
             if sweep.idle_only and job.made_way and one.verdict != "FAIL":
                 continue

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from nearfar.base import good, passes
 from nearfar.slurm.results import Pair
 
-#: The rounds' directories in a sweep's: disjoint pairs, suspects again, and those that still lack a second partner.
-ROUNDS = ("pairs-1", "pairs-2", "pairs-3")
+#: Disjoint pairs, suspects again, and those that still lack a second partner.
+ROUNDS = 3
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ FILE = "sweep.json"
 #: The environment variable that has the number of the process that a sweep is to end with.
 PARENT = "NEARFAR_SWEEP_PARENT"
 #: Fields of a sweep that the file says otherwise, or not: its place is the folder, its jobs are those of ``nodes``.
-_APART = ("folder", "jobs", "rounds")
+_APART = ("folder", "jobs")
 #: What a job is called that was taken back before it started: no job starts on its node, others want it, its time is over.
 WITHDRAWN = ("refused", "busy", "DEADLINE")
 #: How a nightly job ends that made way for others, or never had its turn.
@@ -91,10 +90,9 @@ class Sweep(SweepOptions):
     """A sweep and its jobs by name, kept in ``folder``, which is named for it.
 
     ``minutes``: a job's time limit; ``started`` and ``deadline`` are in seconds since 1970; ``gres`` is by node, as sbatch takes
-    it; ``left_out``: why a node of the partition is not even tried. ``mpi_pairs``: MPI between nodes follows, in sweeps that are
-    ``part_of`` this one; ``no_pairs`` says why it does not though it might. ``cluster``: Slurm's name of the cluster that has its
-    jobs. ``merged``: all its jobs have ended, those of its pairs too, and its page is made. ``rounds``: those of its pairs that this
-    process has measured.
+    it; ``left_out``: why a node of the partition is not even tried. ``mpi_pairs``: MPI between nodes follows, whose jobs are added;
+    ``no_pairs`` says why it does not though it might. ``cluster``: Slurm's name of the cluster that has its jobs. ``merged``: all its
+    jobs have ended, those of its pairs too, and its page is made.
     """
 
     folder: Path
@@ -106,12 +104,10 @@ class Sweep(SweepOptions):
     environment: Mapping[str, str] = field(default_factory=dict)
     command: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
-    part_of: str | None = None
     mpi_pairs: bool = False
     no_pairs: str = ""
     cluster: str = ""
     merged: bool = False
-    rounds: list[Sweep] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -120,21 +116,19 @@ class Sweep(SweepOptions):
 
     @property
     def results(self) -> Path:
-        """The results directory that it is in; of a sweep that is part of another, that one's folder."""
+        """The results directory that it is in."""
         return self.folder.parent
 
     @property
     def job_prefix(self) -> str:
-        """What the names of all its jobs begin with, those of its pairs too. A sweep of the same name in another results directory has
-        other jobs."""
-        whole = self.folder.parent if self.part_of else self.folder
-        place = blake2b(os.path.realpath(whole).encode(), digest_size=2).hexdigest()
-        return f"nearfar-{whole.name}:{place}:"
+        """What the names of all its jobs begin with. A sweep of the same name in another results directory has other jobs."""
+        place = blake2b(os.path.realpath(self.folder).encode(), digest_size=2).hexdigest()
+        return f"nearfar-{self.name}:{place}:"
 
-    @cached_property
+    @property
     def lanes(self) -> dict[str, str]:
         """The lane of each node or pair: what its jobs are called. Those of one lane run one after the other."""
-        first = self.job_prefix + (f"{self.name}:" if self.part_of else "")
+        first = self.job_prefix
         return {name: f"{first}{place % self.max_jobs}" for place, name in enumerate(self.jobs)}
 
     @property
@@ -189,7 +183,7 @@ def load(folder: Path) -> Sweep:
     except (KeyError, TypeError, AttributeError) as error:
         raise CouldNotJudge(f"{path}: {error} is missing or wrong; the file was changed") from None
     for job in sweep.jobs.values():
-        attempts = filter(results_directory.is_attempt, results_directory.names(f"{folder}/nodes/{job.name}"))
+        attempts = filter(results_directory.is_attempt, results_directory.names(str(_result(sweep, job).parents[1])))
         job.attempt = max(map(int, attempts), default=0)
         if job.attempt and has_result(sweep, job) and not was_interrupted(sweep, job):
             job.state, job.ended, job.has_result = "measured", True, True

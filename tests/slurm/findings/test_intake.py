@@ -152,8 +152,8 @@ def test_each_system_takes_in_its_own(fleet: PlayedFleet, monkeypatch: pytest.Mo
 def test_pairs_of_nodes_never_drain(fleet: PlayedFleet) -> None:
     """n4 has wrong data with both of its partners, one of whom is well with another: the sweep's page says so, and that is all."""
     good, wrong = {"metrics": [figure(1.5)]}, {"metrics": [figure(9.0)], "wrong": "wrong data at 8 B"}
-    rounds = [{"n1+n2": good, "n3+n4": wrong, "n5+n6": good}, {"n1+n3": good, "n2+n4": wrong}]
-    leave_pairs(fleet.results, "s", NOW - 60, rounds)
+    pairs = {"n1+n2": good, "n3+n4": wrong, "n5+n6": good, "n1+n3": good, "n2+n4": wrong}
+    leave_pairs(fleet.results, "s", NOW - 60, pairs)
     view = fleet.act().view
     assert fleet.drained() == [] and not view.refused and not any(view.facts.evidence.values())
     with fleet.ledger() as ledger:

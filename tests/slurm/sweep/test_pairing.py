@@ -23,7 +23,7 @@ def all_rounds(
 ) -> tuple[dict[str, NodeVerdict], list[dict[Pair, str]]]:
     """The verdicts on all nodes, where ``slow`` says what measuring a pair shows."""
     rounds = list[dict[Pair, str]]()
-    for _ in pairing.ROUNDS:
+    for _ in range(pairing.ROUNDS):
         chosen = pairing.next_round(names, together(rounds))
         rounds.append({pair: "FAIL" if slow(pair) else "PASS" for pair in chosen})
     return judged(names, rounds), rounds
@@ -97,7 +97,7 @@ def test_who_is_well_with_somebody_is_never_blamed(count: int, data: st.DataObje
     """Whatever the pairs show: a blamed node is slow with two, one of whom is well with a third, and well with nobody."""
     words = st.sampled_from(["PASS", "DEGRADED", "FAIL", "INDETERMINATE", NOT_JUDGED])
     names, rounds = nodes(count), list[dict[Pair, str]]()
-    for _ in pairing.ROUNDS:
+    for _ in range(pairing.ROUNDS):
         chosen = pairing.next_round(names, together(rounds))
         assert not {frozenset(pair) for pair in chosen} & {frozenset(p) for each in rounds for p in each}
         rounds.append({pair: data.draw(words) for pair in chosen})

@@ -66,14 +66,14 @@ def test_only_who_is_slow_with_a_good_partner_is_blamed(slurm: PrivateSlurm, tmp
     }, said  # fmt: skip
     words = "MPI between nodes is too slow or wrong with n3 and n2, and n2 is well with other partners"
     assert nodes["n4"]["reason"] == f"{words}: latency between nodes: 9.0 us, expected at most 2.0"
-    assert sorted((pair["round"], *pair["nodes"], pair["verdict"]) for pair in found["pairs"]) == [
-        (1, "n1", "n2", "PASS"), (1, "n3", "n4", "FAIL"), (1, "n5", "n6", "FAIL"), (2, "n1", "n3", "PASS"),
-        (2, "n1", "n5", "PASS"), (2, "n2", "n4", "FAIL"), (2, "n2", "n6", "PASS"),
+    assert sorted((pair["node"], pair["verdict"]) for pair in found["pairs"]) == [
+        ("n1+n2", "PASS"), ("n1+n3", "PASS"), ("n1+n5", "PASS"), ("n2+n4", "FAIL"), ("n2+n6", "PASS"), ("n3+n4", "FAIL"),
+        ("n5+n6", "FAIL"),
     ]  # fmt: skip
     assert "MPI between n5 and n6 alone is too slow or wrong, and both are well with other partners" in said
     assert all((tmp_path / "results/s" / pair["result"]).is_dir() for pair in found["pairs"])
     page = (tmp_path / "results/s/index.html").read_text()
-    assert "MPI between nodes" in page and 'href="pairs-2/nodes/n2+n4/1/index.html"' in page
+    assert "MPI between nodes" in page and 'href="pairs/n2+n4/1/index.html"' in page
 
 
 def test_where_there_are_no_two_nodes_it_says_so(slurm: PrivateSlurm, tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_without_osu_a_ping_pong_of_our_own_measures(slurm: PrivateSlurm, tmp_pa
         pytest.skip("no mpirun")
     found, said = swept(slurm, tmp_path, "--nodes=n[1-2]", real_pairs=True)
     (pair,) = found["pairs"]
-    assert (pair["nodes"], pair["verdict"]) == (["n1", "n2"], "not judged"), said
+    assert (pair["node"], pair["verdict"]) == ("n1+n2", "not judged"), said
     assert {node["verdict"] for node in found["nodes"]} == {"INDETERMINATE"}, "a site without references has no answer"
     assert "MPI between nodes works with n2, and no figure of it was judged: nearfar tune makes references" in said
     assert "MPI between nodes was measured by ping_pong_check, because there is no OSU; spack install osu" in said
