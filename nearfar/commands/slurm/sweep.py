@@ -72,9 +72,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     which("--resume", metavar="NAME", help="continue a sweep: measure the nodes without a result again")
     which("--idle", action="store_true", help="only nodes idle now, a few at a time, at lower priority than user jobs")
     add = parser.add_argument
-    add("--mpi-pairs", action=argparse.BooleanOptionalAction,
-        help="afterwards measure MPI between pairs of nodes that passed, and slow nodes again with a good partner (default: with the "
-        "level accept, if the system file's partition has the features mpi and two_nodes; never with --idle)")  # fmt: skip
+    add("--mpi-pairs", action="store_true",
+        help="afterwards measure MPI between pairs of nodes that passed, and slow nodes again with a good partner")  # fmt: skip
     add("--level", choices=CHOICES, help=f"what is measured: {levels} (default: {_LEVEL}; with --idle: {_LEVEL_IDLE})")
     add("--accept-degraded", action="store_true",
         help="with the level accept: DEGRADED gives exit code 0; the page lists the figures")  # fmt: skip

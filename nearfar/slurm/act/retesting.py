@@ -278,7 +278,6 @@ def _measure(
     command = [
         sys.executable, "-m", "nearfar", "slurm", "sweep", f"--partition={partition}", f"--nodes={node_names.fold(names)}",
         f"--reservation={reservation}", f"--level={level}", f"--results={options.results}", f"--name={sweep}",
-        "--no-mpi-pairs",
     ]  # fmt: skip
     # Killed, this process leaves nobody that measures or holds the results directory.
     environment = {**os.environ, sweep_file.PARENT: str(os.getpid())}

@@ -30,12 +30,11 @@ _BEGUN = ".begun"
 
 def new_sweep(
     slurm: Slurm, results: Path, asked: SweepOptions, *, nodes: str | None = None, name: str | None = None,
-    minutes: int | None = None, hours: float | None = None, mpi_pairs: bool | None = None,
+    minutes: int | None = None, hours: float | None = None, mpi_pairs: bool = False,
 ) -> Sweep:  # fmt: skip
     """A sweep that has yet to begin in the directory ``results``; a nightly run without idle nodes has no jobs. ``nodes`` is a list in
     Slurm's form; None: all of the partition or reservation. ``minutes`` and ``hours`` None: as the level has them. ``name`` None: the time
-    and the level. ``mpi_pairs`` None: as the level and the site's partition have it. Raises ``NearfarError`` for what cannot be measured
-    so."""
+    and the level. ``mpi_pairs``: MPI between pairs of nodes follows. Raises ``NearfarError`` for what cannot be measured so."""
     environment = job_script.environment(os.environ)
     if nodes is not None:
         node_names.listed(nodes, "--nodes")
@@ -59,12 +58,9 @@ def new_sweep(
         names = longest_ago(results, [node for node in names if node not in busy])
     else:  # a lane waits behind a busy node
         names.sort(key=lambda node: node in busy)
-    no_pairs = node_selection.reason_against_pairs(
-        False if asked.idle_only else mpi_pairs, asked.level, names, asked.partition
-    )
     return Sweep(
         **asdict(asked), folder=results / name, minutes=minutes, started=now, deadline=now + hours * 3600, environment=environment,
-        command=("nearfar", *sys.argv[1:]), jobs=jobs_for((node,) for node in names), mpi_pairs=no_pairs is None, no_pairs=no_pairs or "",
+        command=("nearfar", *sys.argv[1:]), jobs=jobs_for((node,) for node in names), mpi_pairs=mpi_pairs,
         gres={node: listed for node in names if node in known and (listed := node_selection.gres(known[node]))},
         left_out=busy if asked.idle_only else {}, cluster=slurm.cluster(),
     )  # fmt: skip
@@ -95,9 +91,7 @@ def dry_run(sweep: Sweep) -> str:
         f"at most {sweep.max_jobs} jobs at once, {sweep.minutes} minutes each; level {sweep.level}: {LEVELS[sweep.level].words}",
     ]
     if sweep.mpi_pairs:
-        lines.append("then MPI between pairs of the nodes that are well; --no-mpi-pairs leaves it out")
-    if sweep.no_pairs:
-        lines.append(f"MPI between nodes is not measured: {sweep.no_pairs}")
+        lines.append("then MPI between pairs of the nodes that are well")
     if waiting:
         lines.append(f"the first: sbatch {shlex.join(job_script.submission(sweep, waiting[0], sweep.started))}")
     return "\n".join(lines)

@@ -10,15 +10,13 @@ from nearfar.question import NIGHTLY, OSU, OWN, asked_at, between_nodes
 @dataclass(frozen=True)
 class Level:
     """``asks``: the checks of a level of the questions; ``between_nodes``: those between two nodes. ``minutes``: a job's time limit
-    unless the caller names one; ``hours``: how long after the sweep began a job may still start and end. ``pairs``: MPI between nodes
-    follows if the site has it."""
+    unless the caller names one; ``hours``: how long after the sweep began a job may still start and end."""
 
     words: str
     minutes: int
     hours: int
     acceptance: bool = False
     quick: bool = False
-    pairs: bool = False
     asks: str = ""
     between_nodes: bool = False
 
@@ -38,7 +36,7 @@ class Level:
 #: The second stage of a sweep; nobody asks for it alone.
 PAIR = "mpi-pair"
 LEVELS = {
-    "accept": Level("all checks, and nothing unjudged or DEGRADED is accepted", minutes=60, hours=48, acceptance=True, pairs=True),
+    "accept": Level("all checks, and nothing unjudged or DEGRADED is accepted", minutes=60, hours=48, acceptance=True),
     "nightly": Level(
         "topology, host memory, every path between memory and GPUs and between GPUs, GPU compute", minutes=20, hours=6,
         asks=NIGHTLY,

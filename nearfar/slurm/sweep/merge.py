@@ -71,9 +71,8 @@ class Merged:
         fleet = [f"the fleet: {each.reason}" for each in self.fleet if each.verdict == NOT_JUDGED]
         if self.pairs:
             fleet += pair_rounds.notes(self.outcomes, self.pairs)
-        elif self.sweep.no_pairs or self.sweep.mpi_pairs:
-            why = self.sweep.no_pairs or "fewer than two nodes are well by themselves"
-            fleet.append(f"MPI between nodes was not measured: {why}")
+        elif self.sweep.mpi_pairs:
+            fleet.append("MPI between nodes was not measured: fewer than two nodes are well by themselves")
         return [*fleet, *self._about_acceptance]
 
     @property

@@ -1,22 +1,17 @@
-"""Which nodes a sweep is about, what a job on each has to ask for, and which of the site's partitions they are of."""
+"""Which nodes a sweep is about, and what a job on each has to ask for."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 
 from nearfar.base import CouldNotJudge, NearfarError
-from nearfar.site import System, systems
 from nearfar.slurm.controller import ORIGIN, NodeState, Slurm, node_names, reservations
 
-from .levels import LEVELS
 from .slurmctld import partition_nodes
 
 #: GRES that hand out parts of a GPU; a job that has the whole GPU cannot have them too.
 _SHARED = ("mps", "shard")
-#: What a partition of the site's file has where MPI between its nodes is to be measured.
-_FOR_PAIRS = ("mpi", "two_nodes")
 
 
 def choose(slurm: Slurm, partition: str, nodes: str | None, reservation: str | None) -> list[str]:
@@ -111,29 +106,3 @@ def occupation(node: NodeState | None) -> str | None:
         return None
     flags = ", ".join(sorted(node.flags - ORIGIN)).lower().replace("_", " ")
     return flags if node.base == "IDLE" else node.base.lower()
-
-
-def system_of(node: str) -> System | None:
-    """The system that a node is of: this host may be of none."""
-    known = systems.load_all()
-    named = os.environ.get("NEARFAR_SYSTEM")
-    return known.get(named) if named else systems.claims(node, None, known)
-
-
-def reason_against_pairs(asked: bool | None, level: str, nodes: Sequence[str], partition: str) -> str | None:
-    """Why no pairs of nodes are measured after a sweep with ``level``; None where they are, empty where nobody expects them. ``asked``:
-    what the user says, None: as the level and the site's file have it. ``partition`` is Slurm's."""
-    if asked is False or (asked is None and not LEVELS[level].pairs):
-        return ""
-    if len(nodes) < 2:
-        return "one node alone"
-    system = None if asked else system_of(nodes[0])
-    if asked or system is None:
-        return None if asked else f"no system file names {nodes[0]} under hosts; --mpi-pairs measures it all the same"
-    try:
-        name = system.partition_of(partition)
-    except NearfarError as error:
-        return str(error)
-    lacking = [feature for feature in _FOR_PAIRS if feature not in system.partitions[name].features]
-    what = f"the feature{'s' if len(lacking) > 1 else ''} {' and '.join(lacking)}"
-    return f"{system.name}:{name} lacks {what} in the site's file (docs/reference/system-file.md)" if lacking else None

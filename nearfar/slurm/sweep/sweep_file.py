@@ -90,8 +90,8 @@ class Sweep(SweepOptions):
     """A sweep and its jobs by name, kept in ``folder``, which is named for it.
 
     ``minutes``: a job's time limit; ``started`` and ``deadline`` are in seconds since 1970; ``gres`` is by node, as sbatch takes
-    it; ``left_out``: why a node of the partition is not even tried. ``mpi_pairs``: MPI between nodes follows, whose jobs are added;
-    ``no_pairs`` says why it does not though it might. ``cluster``: Slurm's name of the cluster that has its jobs. ``merged``: all its
+    it; ``left_out``: why a node of the partition is not even tried. ``mpi_pairs``: MPI between nodes follows, whose jobs are added.
+    ``cluster``: Slurm's name of the cluster that has its jobs. ``merged``: all its
     jobs have ended, those of its pairs too, and its page is made.
     """
 
@@ -105,7 +105,6 @@ class Sweep(SweepOptions):
     command: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     mpi_pairs: bool = False
-    no_pairs: str = ""
     cluster: str = ""
     merged: bool = False
 

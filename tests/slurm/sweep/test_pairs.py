@@ -57,9 +57,8 @@ def swept(
 
 
 def test_only_who_is_slow_with_a_good_partner_is_blamed(slurm: PrivateSlurm, tmp_path: Path) -> None:
-    """n4 is slow with everybody; n5 and n6 only with each other: what lies between them is named, and neither blamed. The
-    level accept brings this by itself."""
-    found, said = swept(slurm, tmp_path, FAKE_SLOW="n4", FAKE_SLOW_PAIR="n5+n6")
+    """n4 is slow with everybody; n5 and n6 only with each other: what lies between them is named, and neither blamed."""
+    found, said = swept(slurm, tmp_path, "--mpi-pairs", FAKE_SLOW="n4", FAKE_SLOW_PAIR="n5+n6")
     nodes = {node["node"]: node for node in found["nodes"]}
     assert {name: node["verdict"] for name, node in nodes.items()} == {
         "n4": "FAIL", **dict.fromkeys(("n1", "n2", "n3", "n5", "n6"), "PASS"),
@@ -77,9 +76,9 @@ def test_only_who_is_slow_with_a_good_partner_is_blamed(slurm: PrivateSlurm, tmp
 
 
 def test_where_there_are_no_two_nodes_it_says_so(slurm: PrivateSlurm, tmp_path: Path) -> None:
-    found, said = swept(slurm, tmp_path, "--nodes=n1")
-    assert found["pairs"] == [] and "MPI between nodes was not measured: one node alone" in said
-    assert "one node alone" in (tmp_path / "results/s/index.html").read_text()
+    found, said = swept(slurm, tmp_path, "--mpi-pairs", "--nodes=n1")
+    assert found["pairs"] == [] and "MPI between nodes was not measured: fewer than two nodes are well" in said
+    assert "fewer than two nodes" in (tmp_path / "results/s/index.html").read_text()
 
 
 #: Stands in for nearfar-contention: each rank says where it runs, and rank 0 leaves the document.
@@ -104,7 +103,7 @@ def test_without_osu_a_ping_pong_of_our_own_measures(slurm: PrivateSlurm, tmp_pa
     """A second stage whose job is the real one: ReFrame starts one rank on each node through the MPI's launcher."""
     if shutil.which("mpirun") is None:
         pytest.skip("no mpirun")
-    found, said = swept(slurm, tmp_path, "--nodes=n[1-2]", real_pairs=True)
+    found, said = swept(slurm, tmp_path, "--mpi-pairs", "--nodes=n[1-2]", real_pairs=True)
     (pair,) = found["pairs"]
     assert (pair["node"], pair["verdict"]) == ("n1+n2", "not judged"), said
     assert {node["verdict"] for node in found["nodes"]} == {"INDETERMINATE"}, "a site without references has no answer"
