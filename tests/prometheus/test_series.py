@@ -10,7 +10,7 @@ from nearfar.base import Finding
 from nearfar.prometheus import run_metrics
 from nearfar.slurm.act import ActResult
 from nearfar.slurm.ledger import CheckRun, add_run
-from nearfar.slurm.telling import fleet_metrics
+from nearfar.slurm.status import fleet_metrics
 from tests.conftest import CHECKOUT
 from tests.data.runs import h200
 from tests.support.played_fleet import PlayedFleet

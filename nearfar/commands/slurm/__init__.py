@@ -1,7 +1,7 @@
 """``nearfar slurm …``: the pack under Slurm.
 
-Needs: base, prometheus, slurm.act, slurm.controller, slurm.doctor, slurm.health, slurm.install, slurm.ledger, slurm.results,
-slurm.status, slurm.sweep, slurm.telling, slurm.trust, commands,
+Needs: base, prometheus, slurm.act, slurm.controller, slurm.health, slurm.install, slurm.ledger, slurm.results,
+slurm.status, slurm.sweep, slurm.trust, commands,
 commands.command_line.
 """
 

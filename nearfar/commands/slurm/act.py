@@ -10,9 +10,8 @@ from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, NearfarError
 from nearfar.commands import metrics_option
 from nearfar.slurm.act import ActResult, NodeStatus, admin_host, dry_run, node_states
 from nearfar.slurm.controller import Slurm, node_names
-from nearfar.slurm.status import status_page
-from nearfar.slurm.telling import act_and_tell
-from nearfar.slurm.trust import on_behalf
+from nearfar.slurm.status import act_and_tell, status_page
+from nearfar.slurm.trust import go_on_as_owner
 
 from . import act_arguments
 
@@ -48,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     if args.take_over is not None:
         if args.dry_run:
             raise NearfarError("--take-over with --dry-run: choose one")
-        on_behalf.of_owner(options.state)
+        go_on_as_owner(options.state)
         print(admin_host.take_over(options.state, slurm, args.take_over))
         return EXIT_GOOD
     act_arguments.needs_findings(options)
@@ -56,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         result = ActResult(dry_run(options, slurm))
     else:
-        on_behalf.of_owner(options.state)
+        go_on_as_owner(options.state)
         result, problems = act_and_tell(options, slurm, metrics_option.of(args))
     view = result.view
     for line in (*view.refused, *view.clocks, *problems):

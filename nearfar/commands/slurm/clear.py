@@ -7,7 +7,7 @@ import argparse
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, NearfarError, printable
 from nearfar.slurm.act import clear
 from nearfar.slurm.controller import Slurm
-from nearfar.slurm.trust import on_behalf
+from nearfar.slurm.trust import go_on_as_owner
 
 from . import act_arguments
 
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     if not because:
         raise NearfarError("give the reason, for the ledger: --because WORDS")
     options, slurm = act_arguments.options(args), Slurm()
-    on_behalf.of_owner(options.state)
+    go_on_as_owner(options.state)
     code = EXIT_GOOD
     for one in clear(options, names, because, slurm):
         print(f"{one.node:<12} {'cleared' if one.in_use else 'not cleared':<13} {one.words}", flush=True)

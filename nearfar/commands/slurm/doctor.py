@@ -11,8 +11,7 @@ from pathlib import Path
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, CouldNotJudge, plural
 from nearfar.commands import print_json
 from nearfar.slurm import install
-from nearfar.slurm.doctor import PROBLEM, Installation, ask_all
-from nearfar.slurm.install import FOLDER
+from nearfar.slurm.install import FOLDER, doctor
 
 _EPILOG = """examples:
   nearfar slurm doctor                       as root, on the machine that runs act
@@ -47,13 +46,13 @@ def run(args: argparse.Namespace) -> int:
         if name in installed.options.environment:
             os.environ[name] = installed.options.environment[name]
     answers = []
-    for answer in ask_all(Installation(installed, root, time.time())):
+    for answer in doctor.ask_all(doctor.Installation(installed, root, time.time())):
         answers.append(answer)
         if not args.json:
             print(f"{answer.verdict:<9} {answer.about}: {answer.words}", flush=True)
             if answer.remedy is not None:
                 print(f"{'':<9} → {answer.remedy}", flush=True)
-    problems = sum(answer.verdict == PROBLEM for answer in answers)
+    problems = sum(answer.verdict == doctor.PROBLEM for answer in answers)
     if args.json:
         document = {"schema": "nearfar-doctor/1", "answers": [asdict(answer) for answer in answers]}
         print_json(document)

@@ -9,7 +9,7 @@ from nearfar.base import EXIT_FAILED, EXIT_GOOD, printable_lines
 from nearfar.slurm.act import RetestOptions, retest
 from nearfar.slurm.controller import Slurm
 from nearfar.slurm.sweep import CHOICES
-from nearfar.slurm.trust import on_behalf
+from nearfar.slurm.trust import go_on_as_owner
 
 from . import act_arguments
 
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     delivered = None if args.accept_delivered is None else printable_lines(args.accept_delivered)
     request = RetestOptions(args.nodes, args.level, args.partition, delivered)
     options = act_arguments.options(args)
-    on_behalf.of_owner(options.state)
+    go_on_as_owner(options.state)
     done = retest(request, options, Slurm(), lambda line: print(line, file=sys.stderr))
     for one in done:
         print(f"{one.node:<12} {'released' if one.in_use else 'drained':<13} {one.words}")

@@ -25,7 +25,7 @@ from nearfar.slurm.sweep import (
     pair_rounds,
     slurmctld,
 )
-from nearfar.slurm.trust import on_behalf
+from nearfar.slurm.trust import go_on_as_owner
 
 _EPILOG = """examples:
   nearfar slurm sweep --partition gpu                            accept every node of a partition
@@ -119,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
     """Plan or resume, measure, merge, and say what was found."""
     _refuse_misuse(args)
     results = (args.results or reports_directory() / "sweeps").absolute()
-    on_behalf.of_owner(results)
+    go_on_as_owner(results)
     slurm = Slurm(job_script.for_sbatch(os.environ))
     slurm.version()  # too old a one is refused before all else
     if args.dry_run:

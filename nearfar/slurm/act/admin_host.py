@@ -20,7 +20,7 @@ from nearfar.slurm.controller import Slurm, node_names
 from nearfar.slurm.drains import our_reason
 from nearfar.slurm.findings import intake
 from nearfar.slurm.ledger import FILE, Ledger, actions, note_action
-from nearfar.slurm.trust import Trust, on_behalf
+from nearfar.slurm.trust import Trust, typed_as
 
 #: Seconds to wait for another process.
 _PATIENCE = 10.0
@@ -40,7 +40,7 @@ def prepare(state: Path) -> Path:
     place = state.resolve()
     owner = place.stat().st_uid
     if owner not in (0, os.geteuid()) or (owner != os.geteuid() and not os.access(place, os.W_OK)):
-        words = f"belongs to user {user_name(owner)}, and the ledger decides over nodes: run it as that user ({on_behalf.typed_as(owner)})"
+        words = f"belongs to user {user_name(owner)}, and the ledger decides over nodes: run it as that user ({typed_as(owner)})"
         raise NearfarError(f"{place}: {words}, or name another --state DIR")
     decides = "the ledger decides over nodes: name another --state DIR"
     try:

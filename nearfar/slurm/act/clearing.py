@@ -14,7 +14,7 @@ from nearfar.slurm.ledger import Ledger, Past, actions, close_findings, note_act
 
 from . import admin_host, quarantine
 from .node_updates import resuming, write
-from .reconcile import reconcile
+from .one_call import reconcile
 from .view import ActOptions
 
 

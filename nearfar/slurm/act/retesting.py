@@ -24,13 +24,13 @@ from nearfar.slurm.drains import drained_by_prolog, drained_by_us, our_reason
 from nearfar.slurm.findings import fails, intake, runs_of_sweep
 from nearfar.slurm.ledger import CheckRun, Evidence, Ledger, LedgerAction, Past, actions, add_run, evidence_in
 from nearfar.slurm.sweep import CHOICES, LEVELS, Level, sweep_file
-from nearfar.slurm.trust import Trust, on_behalf
+from nearfar.slurm.trust import Trust, owner_of, typed_as
 
 from . import admin_host, messages, quarantine
 from .clearing import Repaired
 from .judge_nodes import flapping
 from .node_states import reason_of
-from .reconcile import reconcile
+from .one_call import reconcile
 from .view import ActOptions, whole_name
 
 #: Seconds that a sweep takes beside its jobs: submissions, the merge.
@@ -243,13 +243,13 @@ def _cell(text: str) -> object:
 
 def _measuring_user(results: Path, state: Path) -> int:
     """The owner of the results, where that is this user or root calls. Raises ``NearfarError`` for a directory of somebody else."""
-    here, owner, ledger = os.geteuid(), on_behalf.owner(results), on_behalf.owner(state)
+    here, owner, ledger = os.geteuid(), owner_of(results), owner_of(state)
     if owner is None or here in (0, owner):  # the sweep makes one that is missing
         return here if owner is None else owner
     name, other = user_name(owner), "or name a directory of your own that the nodes share: --results DIR"
     if ledger in (None, 0, owner):
         right = 0 if ledger == 0 else owner
-        words = f"run it as {user_name(right)} ({on_behalf.typed_as(right)}), {other}"
+        words = f"run it as {user_name(right)} ({typed_as(right)}), {other}"
         raise NearfarError(f"{results}: belongs to {name}: {words}")
     words = f"one user has to own both, or root the ledger: chown -R root {shlex.quote(str(state))}; {other}"
     raise NearfarError(f"{results}: belongs to {name}, and {state} to {user_name(ledger)}: {words}")

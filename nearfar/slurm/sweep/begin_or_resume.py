@@ -8,20 +8,94 @@ import shutil
 import socket
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from nearfar.base import CouldNotJudge, NearfarError, files, plural, process, utc_text
-from nearfar.slurm.controller import Slurm, node_names
+from nearfar.slurm.controller import ORIGIN, NodeState, Slurm, node_names, reservations
 from nearfar.slurm.results import make_for_all
 from nearfar.slurm.trust import own
 
-from . import job_script, node_selection, slurmctld, sweep_file
+from . import job_script, slurmctld, sweep_file
 from .levels import LEVELS
-from .slurmctld import JobState
+from .slurmctld import JobState, partition_nodes
 from .sweep_file import Sweep, SweepOptions, jobs_for
+
+
+def choose(slurm: Slurm, partition: str, nodes: str | None, reservation: str | None) -> list[str]:
+    """The names of the nodes: those of the list or of the reservation, else all of the partition. Raises ``NearfarError`` for names that
+    the partition or reservation lacks, and what ``partition_nodes`` raises."""
+    wanted = all_of_it = partition_nodes(slurm, partition)
+    if nodes is not None:
+        wanted = node_names.listed(nodes, "--nodes")
+        _all_in(wanted, all_of_it, f"--nodes {nodes}", f"partition {partition}")
+    if reservation is None:
+        return wanted
+    reserved = _reserved(slurm, reservation)
+    if nodes is not None:
+        _all_in(wanted, sorted(reserved), f"--nodes {nodes}", f"reservation {reservation}")
+    wanted = [node for node in wanted if node in reserved]
+    if not wanted:
+        raise NearfarError(f"reservation {reservation} has no node of partition {partition}")
+    return wanted
+
+
+def _reserved(slurm: Slurm, name: str) -> frozenset[str]:
+    found = next((each for each in reservations.show(slurm) if each.name == name), None)
+    if found is None:
+        words = "Slurm has no such reservation; scontrol show reservation lists them"
+        raise NearfarError(f"--reservation {name}: {words}")
+    if found.state != "ACTIVE":
+        raise CouldNotJudge(f"reservation {name} is {found.state}: no job starts in it now")
+    return found.nodes
+
+
+def _all_in(wanted: Sequence[str], known: Sequence[str], what: str, where: str) -> None:
+    absent = sorted(set(wanted) - set(known))
+    if absent:
+        raise NearfarError(f"{what}: {node_names.fold(absent)} not in {where} (which has {node_names.fold(known)})")
+
+
+def first_objection(
+    names: Sequence[str], nodes: Mapping[str, NodeState], objection: Callable[[NodeState | None], str | None]
+) -> str | None:
+    """The first objection to one of these nodes, with its name where there are several."""
+    for name in names:
+        why = objection(nodes.get(name))
+        if why is not None:
+            return why if len(names) == 1 else f"{name}: {why}"
+    return None
+
+
+def refusal(node: NodeState | None) -> str | None:
+    """Why no job can start on a node now, in words; None where one can, if only after others have ended."""
+    if node is None:
+        return "Slurm shows no such node any more"
+    who = f" by {node.reason_by}" if node.reason_by else ""
+    when = f" at {node.reason_at:%Y-%m-%dT%H:%M:%SZ}" if node.reason_at else ""
+    why = f": {' '.join(node.reason.split())}" if node.reason else ""
+    if node.drain:
+        return f"drained{who}{when}{why}"
+    if node.base == "DOWN" or node.flags & {"FAIL", "INVALID_REG", "INVAL"}:
+        state = "down" if node.base == "DOWN" else "failing" if "FAIL" in node.flags else "wrongly registered"
+        return f"{state}{who}{when}{why}"
+    if node.base == "FUTURE":
+        return "future: no machine has this name yet"
+    return None
+
+
+def occupation(node: NodeState | None) -> str | None:
+    """Why a node is not exactly idle, in words; None where it is: up, no job, not planned for one, not reserved, not powered
+    down, and answering."""
+    if node is None or node.drain or node.down:
+        return refusal(node) or "not responding"
+    if node.idle:
+        return None
+    flags = ", ".join(sorted(node.flags - ORIGIN)).lower().replace("_", " ")
+    return flags if node.base == "IDLE" else node.base.lower()
+
 
 _ELSEWHERE = "name another --results DIR"
 #: A sweep's directory while it is made.
@@ -49,11 +123,11 @@ def new_sweep(
         raise NearfarError(
             f"{results / name}: there is a sweep of that name; --resume {name} continues it, or name another: --name NAME"
         )
-    names = node_selection.choose(slurm, asked.partition, nodes, asked.reservation)
+    names = choose(slurm, asked.partition, nodes, asked.reservation)
     if asked.options:
         slurmctld.refuse_misused(slurm, asked.options)
     known = slurm.nodes()
-    busy = {node: why for node in names if (why := node_selection.occupation(known.get(node))) is not None}
+    busy = {node: why for node in names if (why := occupation(known.get(node))) is not None}
     if asked.idle_only:
         names = longest_ago(results, [node for node in names if node not in busy])
     else:  # a lane waits behind a busy node
@@ -61,7 +135,7 @@ def new_sweep(
     return Sweep(
         **asdict(asked), folder=results / name, minutes=minutes, started=now, deadline=now + hours * 3600, environment=environment,
         command=("nearfar", *sys.argv[1:]), jobs=jobs_for((node,) for node in names), mpi_pairs=mpi_pairs,
-        gres={node: listed for node in names if node in known and (listed := node_selection.gres(known[node]))},
+        gres={node: listed for node in names if node in known and (listed := job_script.gres(known[node]))},
         left_out=busy if asked.idle_only else {}, cluster=slurm.cluster(),
     )  # fmt: skip
 

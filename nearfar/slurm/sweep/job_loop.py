@@ -14,7 +14,7 @@ from nearfar.base import CouldNotJudge, NearfarError, write_atomically
 from nearfar.slurm.controller import NodeState, Slurm
 
 from . import begin_or_resume, job_script, slurmctld, sweep_file
-from .node_selection import first_objection, occupation, refusal
+from .begin_or_resume import first_objection, occupation, refusal
 from .outcome import outcome
 from .slurmctld import JobState, Pace, passing, print_line
 from .sweep_file import WITHDRAWN, Sweep, SweepJob

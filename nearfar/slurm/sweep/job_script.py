@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
 from nearfar.base import CouldNotJudge, node_lock, places
-from nearfar.slurm.controller import templates
+from nearfar.slurm.controller import NodeState, templates
 from nearfar.slurm.results import result
 
-from .node_selection import gpus
 from .sweep_file import Sweep, SweepJob
 
+#: GRES that hand out parts of a GPU; a job that has the whole GPU cannot have them too.
+_SHARED = ("mps", "shard")
 #: In the sweep's directory.
 SCRIPT = "job.sh"
 JOBS = "jobs"
@@ -115,3 +117,24 @@ def for_sbatch(environ: Mapping[str, str]) -> dict[str, str]:
     of this host's own job or GPUs."""
     kept = ("SLURM_CONF", "SLURM_CLUSTERS")
     return {name: value for name, value in environ.items() if name in kept or not name.startswith(_NOT_FOR_JOBS)}
+
+
+def gres(node: NodeState) -> str:
+    """All of a node's GRES as sbatch's ``--gres`` takes them; empty where it has none."""
+    listed = node.fields.get("Gres", "")
+    found = []
+    # gpu:h100:8(S:0-1),nvme:2: commas also stand within the parentheses.
+    for entry in re.split(r",(?![^()]*\))", listed):
+        words = re.sub(r"\(.*", "", entry).split(":")
+        if words[0] and not entry.startswith("(null)") and words[0] not in _SHARED and words[-1] != "0":
+            found.append(":".join(word for word in words if word != "no_consume"))
+    return ",".join(found)
+
+
+def gpus(listed: str) -> int:
+    """How many GPUs are among GRES as ``gres`` gives them; in MIG mode they may be instances."""
+    found = 0
+    for name, *words in (entry.split(":") for entry in listed.split(",")):
+        if name == "gpu":
+            found += int(words[-1]) if words and words[-1].isdecimal() else 1
+    return found

@@ -5,5 +5,4 @@ Needs: base.
 
 from __future__ import annotations
 
-from . import on_behalf
-from .trust import NotOurs, Trust, own, refuse_changeable, refuse_changeable_tree
+from .trust import NotOurs, Trust, go_on_as_owner, own, owner_of, refuse_changeable, refuse_changeable_tree, typed_as

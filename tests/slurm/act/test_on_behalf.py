@@ -14,7 +14,7 @@ import pytest
 from nearfar.base import NearfarError
 from nearfar.slurm.act import admin_host, retesting
 from nearfar.slurm.ledger import Ledger, actions
-from nearfar.slurm.trust import on_behalf
+from nearfar.slurm.trust import go_on_as_owner
 from tests.support import sweeping
 from tests.support.node_results import leave
 from tests.support.other_user import become, place_for_all, python_of
@@ -143,9 +143,9 @@ def test_who_may_not_is_told_the_whole_line(tmp_path: Path, monkeypatch: pytest.
 def test_a_user_whom_this_machine_does_not_know(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give a directory away")
-    on_behalf.of_owner(tmp_path / "missing")
+    go_on_as_owner(tmp_path / "missing")
     os.chown(tmp_path, 54321, 54321)
     with pytest.raises(NearfarError, match="belongs to user 54321, whom this machine does not know; chown it"):
-        on_behalf.of_owner(tmp_path)
+        go_on_as_owner(tmp_path)
     assert os.geteuid() == 0
     os.chown(tmp_path, 0, 0)

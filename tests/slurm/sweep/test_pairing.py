@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.slurm.results import Pair
-from nearfar.slurm.sweep import pairing
-from nearfar.slurm.sweep.pairing import NodeVerdict
+from nearfar.slurm.sweep import pair_rounds
+from nearfar.slurm.sweep.pair_rounds import NodeVerdict
 
 
 def nodes(count: int) -> list[str]:
@@ -23,8 +23,8 @@ def all_rounds(
 ) -> tuple[dict[str, NodeVerdict], list[dict[Pair, str]]]:
     """The verdicts on all nodes, where ``slow`` says what measuring a pair shows."""
     rounds = list[dict[Pair, str]]()
-    for _ in range(pairing.ROUNDS):
-        chosen = pairing.next_round(names, together(rounds))
+    for _ in range(pair_rounds.ROUNDS):
+        chosen = pair_rounds.next_round(names, together(rounds))
         rounds.append({pair: "FAIL" if slow(pair) else "PASS" for pair in chosen})
     return judged(names, rounds), rounds
 
@@ -34,7 +34,7 @@ def together(rounds: Sequence[dict[Pair, str]]) -> dict[Pair, str]:
 
 
 def judged(names: Sequence[str], rounds: Sequence[dict[Pair, str]]) -> dict[str, NodeVerdict]:
-    return {name: pairing.judge(name, together(rounds)) for name in names}
+    return {name: pair_rounds.judge(name, together(rounds)) for name in names}
 
 
 @given(st.integers(3, 40), st.data())
@@ -50,7 +50,7 @@ def test_slow_nodes_are_blamed_and_their_partners_are_not(count: int, data: st.D
 @given(st.integers(2, 20))
 def test_the_first_round_has_disjoint_pairs_and_the_odd_one_has_its_turn(count: int) -> None:
     names = nodes(count)
-    measured = [node for pair in pairing.next_round(names, {}) for node in pair]
+    measured = [node for pair in pair_rounds.next_round(names, {}) for node in pair]
     assert len(measured) == len(set(measured)) == count - count % 2
     found, _ = all_rounds(names, lambda pair: False)
     assert all(judged.verdict == "PASS" for judged in found.values())
@@ -97,8 +97,8 @@ def test_who_is_well_with_somebody_is_never_blamed(count: int, data: st.DataObje
     """Whatever the pairs show: a blamed node is slow with two, one of whom is well with a third, and well with nobody."""
     words = st.sampled_from(["PASS", "DEGRADED", "FAIL", "INDETERMINATE", NOT_JUDGED])
     names, rounds = nodes(count), list[dict[Pair, str]]()
-    for _ in range(pairing.ROUNDS):
-        chosen = pairing.next_round(names, together(rounds))
+    for _ in range(pair_rounds.ROUNDS):
+        chosen = pair_rounds.next_round(names, together(rounds))
         assert not {frozenset(pair) for pair in chosen} & {frozenset(p) for each in rounds for p in each}
         rounds.append({pair: data.draw(words) for pair in chosen})
     shown = [(pair, verdict) for each in rounds for pair, verdict in each.items()]
@@ -113,7 +113,7 @@ def test_who_is_well_with_somebody_is_never_blamed(count: int, data: st.DataObje
 def test_pairs_of_which_nothing_was_judged_are_no_answer() -> None:
     """MPI works and nothing says how fast it should be: nobody is blamed, and nobody passes."""
     rounds = [{Pair("n0", "n1"): NOT_JUDGED}]
-    assert pairing.next_round(nodes(2), rounds[0]) == [], "measuring again would say nothing new"
+    assert pair_rounds.next_round(nodes(2), rounds[0]) == [], "measuring again would say nothing new"
     for name, partner in (("n0", "n1"), ("n1", "n0")):
         verdict = judged(nodes(2), rounds)[name]
         assert verdict.verdict == "INDETERMINATE"
@@ -130,7 +130,7 @@ def test_a_lone_node_is_not_measured() -> None:
 def test_what_could_not_be_judged_twice_is_no_failure() -> None:
     one, two = Pair("n0", "n1"), Pair("n2", "n3")
     rounds = [{one: "PASS", two: "INDETERMINATE"}]
-    rounds.append(dict.fromkeys(pairing.next_round(nodes(4), rounds[0]), "INDETERMINATE"))
-    assert pairing.next_round(nodes(4), together(rounds)) == []
+    rounds.append(dict.fromkeys(pair_rounds.next_round(nodes(4), rounds[0]), "INDETERMINATE"))
+    assert pair_rounds.next_round(nodes(4), together(rounds)) == []
     found = judged(nodes(4), rounds)
     assert [found[name].verdict for name in nodes(4)] == ["PASS", "PASS", "INDETERMINATE", "INDETERMINATE"]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.slurm.controller.node_state import NodeState
-from nearfar.slurm.sweep import begin_or_resume, node_selection, outcome, slurmctld, sweep_file
+from nearfar.slurm.sweep import begin_or_resume, job_script, outcome, slurmctld, sweep_file
 from nearfar.slurm.sweep.job_loop import SweepLoop
 from nearfar.slurm.sweep.slurmctld import JobState, Pace
 from nearfar.slurm.sweep.sweep_file import Sweep
@@ -341,7 +341,7 @@ def test_a_nightly_job_makes_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 )
 def test_all_gres_of_a_node_are_asked_for(listed: list[str]) -> None:
     """But shares of a GPU: who has the GPUs cannot have these too."""
-    asked = node_selection.gres(NodeState("n", "IDLE", fields={"Gres": ",".join(listed)}))
+    asked = job_script.gres(NodeState("n", "IDLE", fields={"Gres": ",".join(listed)}))
     kinds = [entry.split(":")[0] for entry in listed if not entry.startswith("shard")]
     assert [entry.split(":")[0] for entry in asked.split(",") if entry] == kinds
     assert "(" not in asked and "no_consume" not in asked

@@ -11,7 +11,7 @@ import pytest
 from nearfar.base.errors import CouldNotJudge
 from nearfar.slurm.controller.node_state import NodeState, parse_nodes
 from nearfar.slurm.controller.scontrol import Slurm
-from nearfar.slurm.sweep import begin_or_resume, node_selection, slurmctld
+from nearfar.slurm.sweep import begin_or_resume, slurmctld
 from tests.conftest import CHECKOUT
 
 GUIDE = CHECKOUT / "docs/slurm.md"
@@ -53,12 +53,12 @@ def node(state: str) -> NodeState:
 
 @pytest.mark.parametrize("state", STATES)
 def test_what_is_done_with_each_state(state: str) -> None:
-    assert (node_selection.refusal(node(state)), node_selection.occupation(node(state))) == STATES[state]
+    assert (begin_or_resume.refusal(node(state)), begin_or_resume.occupation(node(state))) == STATES[state]
 
 
 def test_a_node_that_slurm_does_not_show() -> None:
     words = "Slurm shows no such node any more"
-    assert (node_selection.refusal(None), node_selection.occupation(None)) == (words, words)
+    assert (begin_or_resume.refusal(None), begin_or_resume.occupation(None)) == (words, words)
 
 
 def test_the_guide_says_the_same() -> None:

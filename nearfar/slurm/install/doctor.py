@@ -21,11 +21,12 @@ from nearfar.base import (
     site_directories,
 )
 from nearfar.site.lint import ERROR, lint
-from nearfar.slurm import install
 from nearfar.slurm.act import read_policy
 from nearfar.slurm.controller import NodeState, Slurm, node_names
-from nearfar.slurm.install import ON_NODES, PARTS, Installed, InstallOptions
 from nearfar.slurm.trust import Trust, refuse_changeable, refuse_changeable_tree
+
+from .installed import Installed, changes, rendered
+from .options import ON_NODES, PARTS, InstallOptions
 
 OK, PROBLEM = "OK", "problem"
 #: Seconds that Slurm has for an answer.
@@ -115,8 +116,8 @@ def site_files(site: Installation) -> str:
 
 def scripts(site: Installation) -> str:
     """Whether the installed files are those that would be rendered now, and what root runs is root's alone."""
-    files = install.rendered(site.options)
-    changed = [str(change.place) for change in install.changes(files, site.installed, site.root)]
+    files = rendered(site.options)
+    changed = [str(change.place) for change in changes(files, site.installed, site.root)]
     if changed:
         more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
         raise NearfarError(f"not as they would be rendered now: {', '.join(changed[:3])}{more}")

@@ -110,7 +110,7 @@ def site(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     monkeypatch.setenv("NEARFAR_SITE", str(tmp_path / "site"))
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     # The published files are looked at by other tests.
-    for module in ("nearfar.slurm.doctor.questions", "nearfar.slurm.act.view"):
+    for module in ("nearfar.slurm.install.doctor", "nearfar.slurm.act.view"):
         monkeypatch.setattr(f"{module}.site_directories", lambda: [tmp_path / "site"])
     return Site(tmp_path, capsys)
 
@@ -175,7 +175,7 @@ def test_one_thing_is_wrong(site: Site, wrong: Break, about: str, words: str) ->
 
 
 def test_a_slurm_that_hangs_is_waited_for_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nearfar.slurm.doctor.questions._PATIENCE", 0.5)
+    monkeypatch.setattr("nearfar.slurm.install.doctor._PATIENCE", 0.5)
     site.tool("scontrol", f"echo asked >>{site.folder}/calls; exec sleep 60")
     began = time.monotonic()
     _, bad = site.doctor()
@@ -218,7 +218,7 @@ def test_code_that_others_can_change(site: Site, tmp_path: Path, monkeypatch: py
     raw = json.loads((site.root / "etc/nearfar/installed.json").read_text())
     raw["options"]["checkout"] = str(tmp_path / "other")
     (site.root / "etc/nearfar/installed.json").write_text(json.dumps(raw))
-    monkeypatch.setattr("nearfar.slurm.doctor.questions.install.changes", lambda *words: [])
+    monkeypatch.setattr("nearfar.slurm.install.doctor.changes", lambda *words: [])
     assert "cli.py: other users can write to it (mode 0666)" in site.doctor()[1]["scripts"]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from nearfar.slurm.telling import on_event
+from nearfar.slurm.status import on_event
 from tests.conftest import CHECKOUT
 
 EXAMPLES = CHECKOUT / "site" / "templates" / "slurm" / "hooks"

@@ -12,7 +12,7 @@ import pytest
 
 from nearfar.base import validator
 from nearfar.slurm.act import admin_host
-from nearfar.slurm.telling import act_and_tell, on_event
+from nearfar.slurm.status import act_and_tell, on_event
 from tests.support.played_fleet import PlayedFleet
 
 
@@ -80,7 +80,7 @@ def test_what_is_given_up_after_a_day(fleet: PlayedFleet, monkeypatch: pytest.Mo
 
 
 def test_a_program_that_hangs_is_ended_with_its_children(fleet: PlayedFleet, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nearfar.slurm.telling.on_event.LIMIT", 0.3)
+    monkeypatch.setattr("nearfar.slurm.status.on_event.LIMIT", 0.3)
     fleet.change(on_event=program(fleet, 'sleep 60 & echo $! > "$0.pid"; wait'))
     fleet.wrong("n1")
     [problem] = act(fleet)
