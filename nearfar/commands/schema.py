@@ -26,7 +26,6 @@ SCHEMAS = {
     "compare": "compare-1",
     "delivery": "delivery-1",
     "status": "slurm-status-2",
-    "doctor": "doctor-1",
     "reproduce": "reproduce-1",
     "cost": "cost-1",
     "kit-result": "kit-result-1",

@@ -5,17 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from dataclasses import asdict
 from pathlib import Path
 
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, CouldNotJudge, plural
-from nearfar.commands import print_json
 from nearfar.slurm import install
 from nearfar.slurm.install import FOLDER, doctor
 
 _EPILOG = """examples:
   nearfar slurm doctor                       as root, on the machine that runs act
-  nearfar slurm doctor --json                for a monitor
   nearfar slurm doctor --folder /opt/nearfar if you installed with --folder
 
 It changes nothing.
@@ -30,7 +27,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--folder", metavar="DIR", type=Path, default=Path(FOLDER), help=f"of the scripts (default: {FOLDER})")
     add("--root", metavar="DIR", type=Path, default=Path("/"), help="use this directory as / (default: /)")
-    add("--json", action="store_true", help="the answers as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,17 +41,11 @@ def run(args: argparse.Namespace) -> int:
         os.environ.pop(name, None)
         if name in installed.options.environment:
             os.environ[name] = installed.options.environment[name]
-    answers = []
-    for answer in doctor.ask_all(doctor.Installation(installed, root, time.time())):
-        answers.append(answer)
-        if not args.json:
-            print(f"{answer.verdict:<9} {answer.about}: {answer.words}", flush=True)
-            if answer.remedy is not None:
-                print(f"{'':<9} → {answer.remedy}", flush=True)
-    problems = sum(answer.verdict == doctor.PROBLEM for answer in answers)
-    if args.json:
-        document = {"schema": "nearfar-doctor/1", "answers": [asdict(answer) for answer in answers]}
-        print_json(document)
-    else:
-        print(plural(problems, "problem") if problems else "all is well")
+    problems = 0
+    for about, words, remedy in doctor.ask_all(doctor.Installation(installed, root, time.time())):
+        print(f"{'problem' if remedy else 'OK':<9} {about}: {words}", flush=True)
+        if remedy is not None:
+            problems += 1
+            print(f"{'':<9} → {remedy}", flush=True)
+    print(plural(problems, "problem") if problems else "all is well")
     return EXIT_COULD_NOT_JUDGE if problems else EXIT_GOOD

@@ -65,12 +65,7 @@ class Suspect:
     @property
     def known(self) -> dict[str, Any]:
         """What it is drained with where it does not pass."""
-        finding = None if self.drained is None else self.drained.finding
-        return {
-            "reason": self.reason,
-            "check": self.drained and self.drained.check,
-            "finding": finding and finding.to_raw(),
-        }
+        return {"reason": self.reason}
 
 
 def retest(request: RetestOptions, options: ActOptions, slurm: Slurm, tell: Callable[[str], None]) -> list[Repaired]:

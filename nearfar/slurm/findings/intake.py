@@ -79,7 +79,7 @@ def take_in(
     or that others can put another in the place of: what is in it is not known then."""
     found = Intake()
     if results is not None:
-        with result.many(), ledger.transaction():
+        with ledger.transaction():
             _Results(ledger, past, policy, results, cluster, now, found).read()
     if health is not None:
         with ledger.transaction():

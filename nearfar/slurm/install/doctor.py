@@ -28,21 +28,8 @@ from nearfar.slurm.trust import Trust, refuse_changeable, refuse_changeable_tree
 from .installed import Installed, changes, rendered
 from .options import ON_NODES, PARTS, InstallOptions
 
-OK, PROBLEM = "OK", "problem"
 #: Seconds that Slurm has for an answer.
 _PATIENCE = 10.0
-
-
-@dataclass(frozen=True)
-class DoctorAnswer:
-    """One question's answer."""
-
-    about: str
-    #: ``OK`` or ``PROBLEM``.
-    verdict: str
-    words: str
-    #: What to type; None where all is well.
-    remedy: str | None = None
 
 
 class Problem(NearfarError):
@@ -283,14 +270,15 @@ _QUESTIONS: tuple[tuple[str, frozenset[str], Callable[[Installation], str], str]
 )  # fmt: skip
 
 
-def ask_all(installation: Installation) -> Iterator[DoctorAnswer]:
-    """The answers as they come, to the questions that concern the installed parts."""
+def ask_all(installation: Installation) -> Iterator[tuple[str, str, str | None]]:
+    """The answers as they come, to the questions that concern the installed parts: what it is about, the answer, and what to type where
+    something is wrong."""
     for about, parts, ask, remedy in _QUESTIONS:
         if not parts & {*installation.options.what}:
             continue
         try:
-            yield DoctorAnswer(about, OK, ask(installation))
+            yield about, ask(installation), None
         except Problem as problem:
-            yield DoctorAnswer(about, PROBLEM, str(problem), problem.remedy)
+            yield about, str(problem), problem.remedy
         except NearfarError as error:
-            yield DoctorAnswer(about, PROBLEM, str(error).splitlines()[0], remedy)
+            yield about, str(error).splitlines()[0], remedy

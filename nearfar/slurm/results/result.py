@@ -7,10 +7,8 @@ user, and says no other than its verdict files.
 
 from __future__ import annotations
 
-import gc
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -118,18 +116,6 @@ def verdict_of(nodes: Sequence[str], checks: Iterable[str], missing: bool) -> st
 def place(results: Path, sweep: str, name: str, attempt: int) -> Path:
     """Where an attempt at a node or pair of that name goes."""
     return results / sweep / ("nodes" if len(parted(name)) == 1 else "pairs") / name / str(attempt)
-
-
-@contextmanager
-def many() -> Iterator[None]:
-    """While many results are read: what is read holds no cycles, and Python's look for some costs an eighth of the time."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def read(folder: Path, trust: Trust) -> NodeResult:

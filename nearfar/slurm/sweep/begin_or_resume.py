@@ -157,10 +157,11 @@ def longest_ago(results: Path, nodes: Iterable[str]) -> list[str]:
 def dry_run(sweep: Sweep) -> str:
     """What would be submitted, in a few lines."""
     waiting = [job for job in sweep.jobs.values() if job.waiting]
+    which_nodes = [node for job in sweep.jobs.values() for node in job.nodes]
     which = node_names.fold(node for job in waiting for node in job.nodes) or "none"
     left = sum(job.outstanding for job in sweep.jobs.values())
     lines = [
-        f"sweep {sweep.name}: {plural(len(sweep.jobs), 'job')} in {sweep.partition}; jobs are submitted for {which}",
+        f"sweep {sweep.name}: {plural(len({*which_nodes}), 'node')} of {sweep.partition}; jobs are submitted for {which}",
         *([f"waited for: {plural(left, 'job')} that may still be in Slurm"] if left else []),
         f"at most {sweep.max_jobs} jobs at once, {sweep.minutes} minutes each; level {sweep.level}: {LEVELS[sweep.level].words}",
     ]

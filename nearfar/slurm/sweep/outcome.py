@@ -46,16 +46,15 @@ def outcomes(
     """Every node of a sweep, or every pair, worst first; in a nightly run without those that others had. ``on_result`` is called with each
     result as it is read; after that their figures are not kept, which for a thousand nodes would fill the memory."""
     found = []
-    with result.many():
-        for job in (each for each in sweep.jobs.values() if (len(each.nodes) > 1) is pairs):
-            one = outcome(sweep, job)
-            if sweep.idle_only and job.made_way and one.verdict != "FAIL":
-                continue
-            if one.result is not None:
-                on_result(one.result)
-                checks = tuple(replace(check, figures=()) for check in one.result.checks)
-                one = replace(one, result=replace(one.result, checks=checks))
-            found.append(one)
+    for job in (each for each in sweep.jobs.values() if (len(each.nodes) > 1) is pairs):
+        one = outcome(sweep, job)
+        if sweep.idle_only and job.made_way and one.verdict != "FAIL":
+            continue
+        if one.result is not None:
+            on_result(one.result)
+            checks = tuple(replace(check, figures=()) for check in one.result.checks)
+            one = replace(one, result=replace(one.result, checks=checks))
+        found.append(one)
     return worst_first(sweep, found)
 
 

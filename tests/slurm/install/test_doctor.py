@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.base import utc_text, validator
+from nearfar.base import utc_text
 from nearfar.cli import main
 from nearfar.slurm.controller import Slurm
 from tests.support.private_slurm import PrivateSlurm, needed
@@ -93,12 +94,12 @@ class Site:
     def doctor(self) -> tuple[int, dict[str, str]]:
         """The exit code, and the words and remedies of what is not well, by question."""
         self._capsys.readouterr()
-        code = main(["slurm", "doctor", "--json", f"--root={self.root}"])
-        document = json.loads(self._capsys.readouterr().out)
-        assert [error.message for error in validator("doctor-1").iter_errors(document)] == []
-        for answer in document["answers"]:
-            assert (answer["remedy"] is not None) == (answer["verdict"] == "problem")
-        bad = {each["about"]: f"{each['words']} → {each['remedy']}" for each in document["answers"] if each["remedy"]}
+        code = main(["slurm", "doctor", f"--root={self.root}"])
+        printed = self._capsys.readouterr().out
+        bad = {
+            about: f"{words} → {remedy}"
+            for about, words, remedy in re.findall(r"(?m)^problem +(.+?): (.*)\n +→ (.*)$", printed)
+        }
         assert code == (3 if bad else 0)
         return code, bad
 
