@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, CouldNotJudge, NearfarError, columns
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, NearfarError, columns
 from nearfar.commands import print_json
-from nearfar.slurm.act import ActOptions, View, admin_host, dry_run, node_states, view_of
+from nearfar.slurm.act import View, admin_host, dry_run, node_states, view_of
 from nearfar.slurm.controller import Slurm
 from nearfar.slurm.ledger import Ledger, actions
 from nearfar.slurm.status import status_page, watchers
@@ -27,7 +27,7 @@ _EPILOG = """examples:
 
 Needs no special rights and changes nothing. It shows what the last act recorded in the ledger, not results that arrived since.
 exit codes: 0 nothing needs you; 2 wrong use, or no such node; 3 something does (a faulty node in use, a drained node, an untrusted
-file, a sweep, act or health check that has stopped), or slurmctld does not answer
+file, a sweep, act or health check that has stopped), or slurmctld does not answer (--since asks the ledger alone)
 """
 _SPANS = {"m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -58,23 +58,20 @@ def run(args: argparse.Namespace) -> int:
         with ledger:
             ledger.export(args.export)
         return EXIT_GOOD
+    if since is not None and not args.json:  # needs no Slurm
+        with ledger or Ledger.in_memory() as kept:
+            done = [status_page.action_row(each) for each in status_page.of_nodes(kept, names, since)]
+        print("\n".join(columns(done)) or f"nothing was done since {args.since}")
+        return EXIT_GOOD
     if ledger is None:  # `act` has never run here: what it would see
         act_arguments.needs_findings(options)
         with Ledger.in_memory() as empty:
             return _print(args, dry_run(options, Slurm(), names), empty, names, None)
     with ledger:
-        view = _view(ledger, options, Slurm(), names)
-        return _print(args, view, ledger, names, since)
-
-
-def _view(ledger: Ledger, options: ActOptions, slurm: Slurm, names: Sequence[str]) -> View:
-    now = time.time()
-    past = actions.past(ledger, now)
-    try:
+        now, slurm = time.time(), Slurm()
         admin_host.check_owner(ledger, slurm.cluster())
-        return view_of(ledger, options, slurm.nodes(), past, now, asked_for=names)
-    except CouldNotJudge as error:
-        return view_of(ledger, options, {}, past, now, trouble=str(error), asked_for=names)
+        view = view_of(ledger, options, slurm.nodes(), actions.past(ledger, now), now, asked_for=names)
+        return _print(args, view, ledger, names, since)
 
 
 def _print(args: argparse.Namespace, view: View, ledger: Ledger, names: Sequence[str], since: float | None) -> int:
@@ -87,16 +84,12 @@ def _print(args: argparse.Namespace, view: View, ledger: Ledger, names: Sequence
                 status_page.action_entry(each) for each in status_page.of_nodes(ledger, names, since)
             ]
         print_json(document)
-    elif since is not None:
-        done = [status_page.action_row(each) for each in status_page.of_nodes(ledger, names, since)]
-        print("\n".join(columns(done)) or f"nothing was done since {args.since}")
-        return EXIT_GOOD
     elif names:
         print("\n\n".join("\n".join(status_page.page(view, ledger, name)) for name in names))
     else:
         print("\n".join(status_page.lines(view, watch)))
     if names:
-        waiting = any(view.fleet.nodes[name].state in node_states.WAITING for name in names) or view.trouble is not None
+        waiting = any(view.fleet.nodes[name].state in node_states.WAITING for name in names)
         return EXIT_COULD_NOT_JUDGE if waiting else EXIT_GOOD
     return EXIT_COULD_NOT_JUDGE if status_page.waits(view, watch) else EXIT_GOOD
 

@@ -38,8 +38,6 @@ class Facts:
     measured: Mapping[str, float] = field(default_factory=dict)
     #: The nodes of the system's file.
     hosts: Collection[str] = ()
-    #: Slurm could not be asked.
-    without_slurm: bool = False
 
     @cached_property
     def open_evidence(self) -> Mapping[str, Sequence[Evidence]]:
@@ -56,9 +54,8 @@ class Facts:
         }
 
     def caps(self) -> DrainCaps:
-        """The drains that count now; those that the ledger knows where Slurm could not be asked."""
-        taken_out = self.past.drained if self.without_slurm else self.past.retested
-        return DrainCaps(self.nodes, self.policy, self.now, self.past.drained_at, taken_out)
+        """The drains that count now."""
+        return DrainCaps(self.nodes, self.policy, self.now, self.past.drained_at, self.past.retested)
 
 
 def judge(facts: Facts) -> Fleet:
@@ -99,10 +96,6 @@ def _state(facts: Facts, name: str, evidence: Sequence[Evidence], many: Mapping[
     made = NodeStatus(
         name, states.GOOD, messages.GOOD.finding(name), worst, slurm=state, measured=facts.measured.get(name), since=_since(facts, name),
     )  # fmt: skip
-    if facts.without_slurm:
-        if name in past.drained:
-            return made.to(states.UNCLEAR, messages.NO_SLURM.finding(name, open=past.drained[name].reason))
-        return _by_evidence(facts, made, evidence, many, None)
     if name in past.retested:
         return made.to(states.RETEST, messages.IN_RETEST.finding(name, reservation=past.retested[name]))
     if state is None:
@@ -125,7 +118,7 @@ def _state(facts: Facts, name: str, evidence: Sequence[Evidence], many: Mapping[
 
 def _since(facts: Facts, name: str) -> float | None:
     state, drain = facts.nodes.get(name), facts.past.drained.get(name)
-    if drain is not None and (facts.without_slurm or (state is not None and state.drain)):
+    if drain is not None and state is not None and state.drain:
         return drain.at
     if state is None or not (state.out or state.down) or state.reason_at is None:
         return None
@@ -148,7 +141,7 @@ def flapping(past: Past, policy: Policy, node: str) -> tuple[int, float] | None:
 
 
 def _by_evidence(
-    facts: Facts, made: NodeStatus, evidence: Sequence[Evidence], many: Mapping[object, SharedFault], state: NodeState | None,
+    facts: Facts, made: NodeStatus, evidence: Sequence[Evidence], many: Mapping[object, SharedFault], state: NodeState,
 ) -> NodeStatus:  # fmt: skip
     """The state of a node in use. Wrong data is never explained by others: whatever its cause, jobs on the node have it too."""
     policy, name = facts.policy, made.node
@@ -178,9 +171,9 @@ def _by_evidence(
     return _by_runs(facts, made)
 
 
-def _to_drain(made: NodeStatus, worst: Evidence, state: NodeState | None) -> NodeStatus:
+def _to_drain(made: NodeStatus, worst: Evidence, state: NodeState) -> NodeStatus:
     name, reason = made.node, str(reason_of(worst))
-    objection = None if state is None else objections.objection_to_drain(state)
+    objection = objections.objection_to_drain(state)
     if objection is not None:
         return made.to(states.SUSPECT, messages.NOT_DRAINED.finding(name, objection=objection), evidence=worst)
     if reasons.read(reason) is None:  # a drain that is not recognised as ours counts against no cap

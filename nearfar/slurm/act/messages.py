@@ -34,7 +34,6 @@ NOT_DRAINED = _why("act.not_drained", "not drained: {objection}")
 OTHERS = _why("act.others", "{state}[, '{reason}'][, by {who}]")
 PROLOG_FAILED = _why("act.prolog_failed", "'{reason}': its prolog found it faulty, and Slurm drained it; once it is repaired",
                      "nearfar slurm retest {subject}")
-NO_SLURM = _why("act.no_slurm", "drained by nearfar[ ({open})] according to the ledger; slurmctld does not answer")
 
 # What holds a drain.
 HELD_CAP = _why(

@@ -94,8 +94,6 @@ class View:
     refused: Sequence[str] = ()
     clocks: Sequence[str] = ()
     other_systems: Sequence[str] = ()
-    #: Why Slurm could not be asked; None: it could.
-    trouble: str | None = None
     #: When act ran last, by the ledger; None: never, or not here.
     acted: float | None = None
 
@@ -107,21 +105,21 @@ class View:
 
 def view_of(
     ledger: Ledger, options: ActOptions, nodes: Mapping[str, NodeState], past: Past, now: float, taken: Intake | None = None,
-    trouble: str | None = None, asked_for: Collection[str] = (),
+    asked_for: Collection[str] = (),
 ) -> View:  # fmt: skip
-    """Judge every node. ``taken``: what this call could not take in; ``trouble``: why Slurm could not be asked; ``asked_for``: nodes of
+    """Judge every node. ``taken``: what this call could not take in; ``asked_for``: nodes of
     which all runs are read."""
     policy, oldest = options.policy, now - options.policy.max_age
     wanted = {*slow_nodes(ledger, policy.system, oldest), *asked_for}
     runs = runs_since(ledger, policy.system, oldest - policy.look_back, wanted)
     facts = Facts(
         policy, now, nodes, past, evidence_in(ledger, policy.system, oldest), runs, last_verdicts(ledger, policy.system, oldest),
-        last_measured(ledger, policy.system), _hosts(policy.system, nodes), trouble is not None,
+        last_measured(ledger, policy.system), _hosts(policy.system, nodes),
     )  # fmt: skip
     [last] = ledger.rows("SELECT max(at) AS at FROM action WHERE kind = ? AND system = ?", actions.CALL, policy.system)
     others = tuple(_evidence_of_other_systems(ledger, options, nodes))
     found = taken or Intake()
-    return View(options, facts, judge(facts), found.lines, sorted(found.clocks.values()), others, trouble, last["at"])
+    return View(options, facts, judge(facts), found.lines, sorted(found.clocks.values()), others, last["at"])
 
 
 def _hosts(system: str, nodes: Mapping[str, NodeState]) -> set[str]:

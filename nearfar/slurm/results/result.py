@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from nearfar.base import NOT_JUDGED, ORDER, CouldNotJudge, Finding, NearfarError, short_host_name, utc_time, worst
 from nearfar.slurm.trust import Trust
-from nearfar.verdict import FELL_TOGETHER, JudgedMetric, MeasuredGpu, Verdict, verdict_file
+from nearfar.verdict import FELL_TOGETHER, JudgedMetric, Verdict, verdict_file
 
 SCHEMA = "nearfar-node-result/1"
 RESULT = "result.json"
@@ -42,8 +42,7 @@ def parted(name: str) -> tuple[str, ...]:
 @dataclass(frozen=True)
 class CheckResult:
     """A check's verdict and its findings, worst first. ``folder`` holds its ``verdict.json`` and ``document.json``; of the former are
-    the ``figures`` and the worst ``reason``. ``gpus``: the GPUs of each figure with a finding; ``boards``:
-    what is known of the node's GPUs. Both are empty for a check without findings."""
+    the ``figures`` and the worst ``reason``."""
 
     check: str
     verdict: str
@@ -51,8 +50,6 @@ class CheckResult:
     folder: Path
     figures: tuple[JudgedMetric, ...]
     reason: str | None = None
-    gpus: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    boards: tuple[MeasuredGpu, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,12 +170,9 @@ def _check(folder: Path, result: dict[str, Any], entry: dict[str, Any], trust: T
         raise CouldNotJudge(f"{error}; not counted") from None
     _refuse_odds(path, result, entry, verdict)
     found = tuple(map(Finding.from_raw, entry["findings"]))
-    named = {finding.subject for finding in found}
     return CheckResult(
-        entry["check"], entry["verdict"], found, place, verdict.metrics, next(iter(verdict.reasons), None),
-        gpus={metric.name: metric.gpus for metric in verdict.metrics if metric.name in named},
-        boards=verdict.measurement.gpus if found and verdict.measurement else (),
-    )  # fmt: skip
+        entry["check"], entry["verdict"], found, place, verdict.metrics, next(iter(verdict.reasons), None)
+    )
 
 
 def _refuse_odds(path: Path, result: dict[str, Any], entry: dict[str, Any], verdict: Verdict) -> None:

@@ -66,7 +66,7 @@ def _problems(view: View, checked: dict[str, float], in_use: set[str], measured:
         known = [checked[name] for name in silent if name in checked]
         longest = f" for up to {_span(now - min(known))}" if known else ""
         yield f"no health check of {node_names.fold(silent)}{longest}: is HealthCheckProgram set, and slurmd running?"
-    if view.trouble is None and in_use and not measured:
+    if in_use and not measured:
         yield f"no node in use was measured within {_span(view.options.policy.max_age)}: systemctl status nearfar-nightly.timer"
 
 
@@ -94,7 +94,7 @@ _LONGEST = 300
 def waits(view: View, watch: Watchers) -> bool:
     """Whether something waits for an administrator."""
     nodes = view.fleet.of_state(*node_states.WAITING) or view.fleet.in_doubt
-    unread = view.refused or view.clocks or view.other_systems or view.trouble
+    unread = view.refused or view.clocks or view.other_systems
     return bool(nodes or unread or watch.problems)
 
 
@@ -103,9 +103,6 @@ def lines(view: View, watch: Watchers) -> Iterator[str]:
     yield f"{view.options.policy.system}, {second_text(view.now)}: {watch.line(view.now)}"
     yield from watch.problems
     yield f"drains: {'; '.join(_used(view))}"
-    if view.trouble is not None:
-        yield f"Slurm could not be asked: {view.trouble}"
-        yield "  → scontrol ping; where slurmctld runs: systemctl status slurmctld. What follows is from the ledger alone"
     for fault in view.fleet.shared:
         yield from _shared(fault, view.options.policy.system)
     yield from (*view.refused, *view.clocks, *view.other_systems)
@@ -192,7 +189,6 @@ def document(view: View, watch: Watchers, names: Sequence[str] = ()) -> dict[str
     nodes = [view.fleet.nodes[name] for name in names] if names else list(view.fleet.nodes.values())
     return {
         "schema": "nearfar-slurm-status/2", "system": view.options.policy.system, "time": utc_text(view.now), "waits": waits(view, watch),
-        "trouble": view.trouble,
         "watching": {
             "act": _time(watch.acted), "newest_result": _time(watch.sweep),
             "oldest_health_check": _time(min(watch.checked.values(), default=None)),

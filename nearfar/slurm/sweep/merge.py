@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -29,7 +28,7 @@ from nearfar.base import (
 from nearfar.report import acceptance_note, batch
 from nearfar.report.batch import Batch, BatchNode, Distributions
 from nearfar.slurm.controller import node_names
-from nearfar.slurm.results import CheckResult, NodeResult, Pair
+from nearfar.slurm.results import NodeResult, Pair
 from nearfar.topology import written_settings
 from nearfar.verdict import case_files
 
@@ -199,7 +198,6 @@ def _page_node(sweep: Sweep, one: Outcome) -> BatchNode:
     findings = tuple((check.check, each.subject) for check, each in read.findings if each.verdict == one.verdict)
     between = {"mpi_pairs": one.pairs} if one.pairs else {}
     aside = [f"explained by {' and '.join(read.blamed)}"] if read.blamed else []
-    aside += suspect_boards(read, one.verdict)
     aside += [f"run {read.run}"] if one.verdict != "PASS" else []
     return BatchNode(
         one.name, one.verdict, one.reason, _page_of(sweep, read),
@@ -209,24 +207,3 @@ def _page_node(sweep: Sweep, one: Outcome) -> BatchNode:
 
 def _page_of(sweep: Sweep, read: NodeResult) -> str:
     return f"{read.folder.relative_to(sweep.folder)}/index.html"
-
-
-def suspect_boards(read: NodeResult, verdict: str) -> list[str]:
-    """The GPUs to inspect, by PCI address and serial number: those of the parts that explain what is slow, else those that every
-    finding as bad as the node has in common. Empty for a node that passed, and where findings share no GPU."""
-    if verdict == "PASS":
-        return []
-    of_parts = {int(index) for part in read.blamed for index in re.findall(r"\bg(\d+)\b", part)}
-    spoken = [_gpus_of(check, finding) for check, finding in read.findings if finding.verdict == verdict]
-    wanted = of_parts or (frozenset.intersection(*spoken) if spoken else frozenset())
-    found = []
-    for index, gpu in sorted({gpu.index: gpu for check in read.checks for gpu in check.boards}.items()):
-        if index in wanted:
-            serial = f"serial {gpu.serial}" if gpu.serial else gpu.uuid or "serial not known"
-            found.append(f"GPU {index} {f'at {gpu.pci}, ' if gpu.pci else ''}{serial}")
-    return found
-
-
-def _gpus_of(check: CheckResult, finding: Finding) -> frozenset[int]:
-    named = re.findall(r"\bg(\d+)\b", finding.fields.get("cell") or finding.subject)
-    return frozenset(check.gpus.get(finding.subject) or map(int, named))
