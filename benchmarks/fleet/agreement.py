@@ -21,8 +21,8 @@ from nearfar.slurm.act.judge_nodes import Facts
 from nearfar.slurm.act.judge_nodes import judge as judge_nodes
 from nearfar.slurm.act.node_states import DRAIN
 from nearfar.slurm.controller import NodeState
-from nearfar.slurm.findings.intake import passing
 from nearfar.slurm.ledger import CheckRun, LastVerdict, Past
+from nearfar.slurm.results.result import passing
 from nearfar.verdict import (
     FELL_TOGETHER,
     Baseline,

@@ -51,5 +51,5 @@ def test_a_run_has_one_verdict_wherever_it_is_read(tmp_path: Path, disturbance: 
     left = publish_result.leave(tmp_path / "run", result.place(tmp_path / "results", "s", "a", 1), info)
     read = result.read(left, own(tmp_path / "results"))
     assert read.verdict == expected, "what a sweep reports"
-    failures = [failure.subject for check in read.checks for failure in result.failures(check)]
+    failures = [failure.subject for check in read.checks for failure in check.failures]
     assert failures == ([] if disturbance else [stream.name]), "what act counts"

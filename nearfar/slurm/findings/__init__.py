@@ -1,6 +1,6 @@
 """What results and health checks found: believed, taken into the ledger once, and which of it is confirmed.
 
-Needs: base, verdict, site, slurm.health, slurm.ledger, slurm.results, slurm.sweep, slurm.trust.
+Needs: base, site, slurm.health, slurm.ledger, slurm.results, slurm.sweep, slurm.trust.
 """
 
 from __future__ import annotations

@@ -7,12 +7,10 @@ taken in, and in which nothing has changed for two days, is not listed again; wh
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 from nearfar.base import (
@@ -20,7 +18,6 @@ from nearfar.base import (
     CouldNotJudge,
     Finding,
     SiteFile,
-    plural,
     printable,
     site_directories,
     site_files,
@@ -28,11 +25,10 @@ from nearfar.base import (
 )
 from nearfar.site import HEALTH, Policy
 from nearfar.slurm.health import finding_files
-from nearfar.slurm.ledger import RUN, CheckRun, Ledger, Past, add_run, seconds
+from nearfar.slurm.ledger import CheckRun, Ledger, Past, add_run, seconds
 from nearfar.slurm.results import NodeResult, result, results_directory
 from nearfar.slurm.sweep import sweep_file
 from nearfar.slurm.trust import NotOurs, Trust
-from nearfar.verdict import JudgedMetric
 
 #: Seconds that a node's clock may be ahead of this host's.
 CLOCKS = 300.0
@@ -46,8 +42,6 @@ _QUIET = 2 * 86400.0
 _ABANDONED = 30 * 86400.0
 #: So many lines name one user's files.
 _LINES = 10
-#: Letters of what a run reports that are kept.
-_LONGEST = 300
 
 
 @dataclass
@@ -211,7 +205,8 @@ class _Results:
                 f"{one.name}: run {one.run} ended {span} before its result came, by the node's clock: set that clock, or the "
                 f"result was copied later; what it found counts from when it came{slow}"
             )
-        for run in check_runs(one, came):
+        for check in (*one.undone, *one.checks):
+            run = replace(check, came=came)
             if late > _TOO_LATE:
                 run = replace(run, failures=tuple(each for each in run.failures if each.hard), intermittent=frozenset())
             self.runs.append(run)
@@ -313,54 +308,3 @@ def _check_listed(folder: Path) -> None:
     except OSError as error:
         remedy = "is its file system mounted? or name another directory"
         raise CouldNotJudge(f"{folder}: cannot be listed: {error.strerror}; {remedy}") from None
-
-
-def check_runs(one: NodeResult, came: float) -> list[CheckRun]:
-    """What a result says of its node, a run for each check; ``came``: when it came to be where it is. The cases that did not run are
-    a check of their own (``RUN``)."""
-    of_run = partial(
-        CheckRun, node=one.name, run=one.run, started=seconds(one.started), ended=seconds(one.ended), came=came, level=one.level,
-        system=one.system,
-    )  # fmt: skip
-    found = []
-    undone = _undone(one)
-    if undone:
-        found.append(of_run(check=RUN, verdict="INDETERMINATE", source=str(one.folder), words=undone))
-    for check in one.checks:
-        passed, intermittent = passing(check.figures)
-        found.append(of_run(
-            check=check.check, verdict=check.verdict, failures=result.failures(check), passed=passed, intermittent=intermittent,
-            cells=frozenset(sys.intern(figure.subject) for figure in check.figures), parts=one.blamed, source=str(check.folder),
-            words=_words(check),
-        ))  # fmt: skip
-    return found
-
-
-def passing(figures: Sequence[JudgedMetric]) -> tuple[frozenset[str], frozenset[str]]:
-    """The figures that passed, and those of them that were slow now and then. What passed by bounds which were only widened
-    proves nothing; what fell together with the host's other paths is no figure that was slow now and then."""
-    these = [figure for figure in figures if figure.passed]
-    slow = (each for each in these if each.verdict == "DEGRADED" and each.disturbance is None and each.intermittent)
-    return frozenset(each.name for each in these), frozenset(each.name for each in slow)
-
-
-def _undone(one: NodeResult) -> str:
-    """Why not all that was to run did: the first case that is missing, or that the job was ended; empty where all did."""
-    if one.missing:
-        more = f" (and {plural(len(one.missing) - 1, 'case')} more)" if len(one.missing) > 1 else ""
-        return f"{_cut(one.missing[0])}{more}"
-    return "its job was ended before the run was through" if one.interrupted else ""
-
-
-def _words(check: result.CheckResult) -> str:
-    """What a check reports of the node where no FAIL counts against that: its worst finding of its verdict."""
-    if check.verdict not in ("INDETERMINATE", "DEGRADED", "FAIL") or result.failures(check):
-        return ""
-    found = next((finding.reason for finding in check.findings if finding.verdict == check.verdict), "")
-    together = "paths of the host fell together, no grounds for a drain: " if check.verdict == "FAIL" else ""
-    return _cut(together + (found or check.reason or ""))
-
-
-def _cut(words: str) -> str:
-    one = " ".join(words.split())
-    return one if len(one) <= _LONGEST else f"{one[:_LONGEST]}…"

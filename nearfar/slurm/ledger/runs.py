@@ -33,7 +33,7 @@ class CheckRun:
     started: float
     ended: float
     verdict: str
-    #: Its FAILs.
+    #: Its FAILs that are evidence against the node: of paths that fell together they are none before they have lasted for days.
     failures: tuple[Finding, ...] = ()
     #: The names of the figures that are inside their bounds, and of those among them that were beyond in some measurements.
     passed: frozenset[str] = frozenset()
@@ -47,9 +47,11 @@ class CheckRun:
     #: When its file came to be there, by the file system's clock; None: not known.
     came: float | None = None
     system: str = ""
-    #: The cells that were measured, and the sweep's level. Not kept in the ledger.
+    #: Not kept in the ledger: the cells that were measured, the sweep's level, all findings, worst first, and the judged figures.
     cells: frozenset[str] = frozenset()
     level: str = ""
+    findings: tuple[Finding, ...] = ()
+    figures: tuple[Any, ...] = ()
 
     @property
     def known(self) -> float:

@@ -13,12 +13,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nearfar.base import NOT_JUDGED, ORDER, CouldNotJudge, Finding, NearfarError, short_host_name, utc_time, worst
+from nearfar.base import (
+    NOT_JUDGED,
+    ORDER,
+    CouldNotJudge,
+    Finding,
+    NearfarError,
+    plural,
+    short_host_name,
+    utc_time,
+    worst,
+)
+from nearfar.slurm.ledger import RUN, CheckRun, seconds
 from nearfar.slurm.trust import Trust
 from nearfar.verdict import FELL_TOGETHER, JudgedMetric, Verdict, verdict_file
 
 SCHEMA = "nearfar-node-result/1"
 RESULT = "result.json"
+#: Letters of what a run reports that are kept.
+_LONGEST = 300
 
 
 class Pair(NamedTuple):
@@ -37,19 +50,6 @@ def parted(name: str) -> tuple[str, ...]:
     """The node of such a name (a tuple of one), or the ``Pair``."""
     nodes = tuple(name.split("+"))
     return Pair(*nodes) if len(nodes) == 2 else nodes
-
-
-@dataclass(frozen=True)
-class CheckResult:
-    """A check's verdict and its findings, worst first. ``folder`` holds its ``verdict.json`` and ``document.json``; of the former are
-    the ``figures`` and the worst ``reason``."""
-
-    check: str
-    verdict: str
-    findings: tuple[Finding, ...]
-    folder: Path
-    figures: tuple[JudgedMetric, ...]
-    reason: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,8 @@ class NodeResult(RunInfo):
     """A run and what it found, as it lies in ``folder``.
 
     ``missing``: sentences about cases that should have run and did not. ``interrupted``: its job was ended before it
-    was through. ``blamed``: parts that explain what is slow (``g2.link``), where the diagnosis found any.
+    was through; ``undone``: either as a check of its own (``RUN``). ``blamed``: parts that explain what is slow (``g2.link``), where the
+    diagnosis found any.
     """
 
     folder: Path
@@ -85,22 +86,17 @@ class NodeResult(RunInfo):
     system: str
     verdict: str
     reason: str | None
-    checks: tuple[CheckResult, ...]
+    checks: tuple[CheckRun, ...]
     missing: tuple[str, ...]
     interrupted: bool
     blamed: tuple[str, ...]
+    undone: tuple[CheckRun, ...] = ()
 
     @property
-    def findings(self) -> list[tuple[CheckResult, Finding]]:
+    def findings(self) -> list[tuple[CheckRun, Finding]]:
         """All findings with their checks, worst first, hard ones before the others."""
         pairs = [(check, finding) for check in self.checks for finding in check.findings]
         return sorted(pairs, key=lambda pair: (ORDER.index(pair[1].verdict), not pair[1].hard))
-
-
-def failures(check: CheckResult) -> tuple[Finding, ...]:
-    """The FAILs of a check that are evidence against the node: those of paths that fell together are none before they have lasted for
-    days, which the check then finds itself."""
-    return tuple(f for f in check.findings if f.verdict == "FAIL" and f.code != FELL_TOGETHER.code)
 
 
 def verdict_of(nodes: Sequence[str], checks: Iterable[str], missing: bool) -> str:
@@ -136,8 +132,11 @@ def read(folder: Path, trust: Trust) -> NodeResult:
     verdict = verdict_of(nodes, (check.verdict for check in checks), bool(raw["missing"]))
     if verdict != raw["verdict"]:
         raise CouldNotJudge(f"{path}: has verdict {raw['verdict']} where its checks have {verdict}; not counted")
+    words = _undone(raw)
     return NodeResult(
-        folder=folder, nodes=nodes, level=raw["pack"], checks=checks, missing=tuple(raw["missing"]), blamed=tuple(raw["blamed"]),
+        folder=folder, nodes=nodes, level=raw["pack"], checks=checks,
+        undone=(_check_run(raw, RUN, "INDETERMINATE", folder, words=words),) if words else (), missing=tuple(raw["missing"]),
+        blamed=tuple(raw["blamed"]),
         **{key: raw[key] for key in ("run", "sweep", "hostname", "system", "started", "ended", "slurm", "verdict", "reason",
                                      "interrupted")},
     )  # fmt: skip
@@ -157,7 +156,7 @@ def _check_sizes(folder: Path, sizes: dict[str, int]) -> None:
             raise CouldNotJudge(f"{folder / name}: {found} bytes of {size}; an incomplete result is not counted")
 
 
-def _check(folder: Path, result: dict[str, Any], entry: dict[str, Any], trust: Trust) -> CheckResult:
+def _check(folder: Path, result: dict[str, Any], entry: dict[str, Any], trust: Trust) -> CheckRun:
     place = folder / entry["folder"]
     if f"{entry['folder']}/{verdict_file.NAME}" not in result["files"]:
         raise CouldNotJudge(f"{folder / RESULT}: {entry['check']} has no verdict file; not counted")
@@ -170,9 +169,51 @@ def _check(folder: Path, result: dict[str, Any], entry: dict[str, Any], trust: T
         raise CouldNotJudge(f"{error}; not counted") from None
     _refuse_odds(path, result, entry, verdict)
     found = tuple(map(Finding.from_raw, entry["findings"]))
-    return CheckResult(
-        entry["check"], entry["verdict"], found, place, verdict.metrics, next(iter(verdict.reasons), None)
-    )
+    failures = tuple(f for f in found if f.verdict == "FAIL" and f.code != FELL_TOGETHER.code)
+    passed, intermittent = passing(verdict.metrics)
+    return _check_run(
+        result, entry["check"], entry["verdict"], place, failures=failures, findings=found, figures=verdict.metrics, passed=passed,
+        intermittent=intermittent, cells=frozenset(figure.subject for figure in verdict.metrics),
+        words="" if failures else _words(entry["verdict"], found, next(iter(verdict.reasons), "")),
+    )  # fmt: skip
+
+
+def _check_run(result: dict[str, Any], check: str, verdict: str, place: Path, **found: Any) -> CheckRun:
+    return CheckRun(
+        result["node"], check, result["run"], seconds(result["started"]), seconds(result["ended"]), verdict, parts=tuple(result["blamed"]),
+        source=str(place), system=result["system"], level=result["pack"], **found,
+    )  # fmt: skip
+
+
+def passing(figures: Sequence[JudgedMetric]) -> tuple[frozenset[str], frozenset[str]]:
+    """The figures that passed, and those of them that were slow now and then. What passed by bounds which were only widened
+    proves nothing; what fell together with the host's other paths is no figure that was slow now and then."""
+    these = [figure for figure in figures if figure.passed]
+    slow = (each for each in these if each.verdict == "DEGRADED" and each.disturbance is None and each.intermittent)
+    return frozenset(each.name for each in these), frozenset(each.name for each in slow)
+
+
+def _undone(result: dict[str, Any]) -> str:
+    """Why not all that was to run did: the first case that is missing, or that the job was ended; empty where all did."""
+    missing = result["missing"]
+    if missing:
+        more = f" (and {plural(len(missing) - 1, 'case')} more)" if len(missing) > 1 else ""
+        return f"{_cut(missing[0])}{more}"
+    return "its job was ended before the run was through" if result["interrupted"] else ""
+
+
+def _words(verdict: str, found: Sequence[Finding], reason: str) -> str:
+    """What a check reports of the node where no FAIL counts against that: its worst finding of its verdict."""
+    if verdict not in ("INDETERMINATE", "DEGRADED", "FAIL"):
+        return ""
+    worst_one = next((finding.reason for finding in found if finding.verdict == verdict), "")
+    together = "paths of the host fell together, no grounds for a drain: " if verdict == "FAIL" else ""
+    return _cut(together + (worst_one or reason))
+
+
+def _cut(words: str) -> str:
+    one = " ".join(words.split())
+    return one if len(one) <= _LONGEST else f"{one[:_LONGEST]}…"
 
 
 def _refuse_odds(path: Path, result: dict[str, Any], entry: dict[str, Any], verdict: Verdict) -> None:

@@ -52,7 +52,9 @@ def outcomes(
             continue
         if one.result is not None:
             on_result(one.result)
-            checks = tuple(replace(check, figures=()) for check in one.result.checks)
+            checks = tuple(
+                replace(check, figures=(), passed=frozenset(), cells=frozenset()) for check in one.result.checks
+            )
             one = replace(one, result=replace(one.result, checks=checks))
         found.append(one)
     return worst_first(sweep, found)

@@ -57,7 +57,7 @@ def test_what_was_left_is_read_back(tmp_path: Path) -> None:
     absent = [f for _, f in read.findings if f.code == "cell.absent"]
     assert absent and all(f.hard for f in absent), "what failed has the code of its message"
     assert any("host_memory_check" in words for words in read.missing)
-    assert (check.folder / "verdict.json").exists() and not (place / "reframe").exists()
+    assert (Path(check.source) / "verdict.json").exists() and not (place / "reframe").exists()
 
 
 def test_a_run_outside_slurm_has_no_job(tmp_path: Path) -> None:

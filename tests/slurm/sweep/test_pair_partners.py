@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from nearfar.base.verdicts import worst
-from nearfar.slurm.results.result import CheckResult, NodeResult
+from nearfar.slurm.ledger import CheckRun
+from nearfar.slurm.results.result import NodeResult
 from nearfar.slurm.sweep import pair_rounds
 from nearfar.slurm.sweep.outcome import Outcome
 from nearfar.slurm.sweep.sweep_file import SweepJob
@@ -14,7 +15,7 @@ from tests.support.sweeping import planned
 
 def outcome(node: str, missing: tuple[str, ...] = (), interrupted: bool = False, **checks: str) -> Outcome:
     folder, word = Path(node), worst(checks.values())
-    results = tuple(CheckResult(name, verdict, (), folder, {}) for name, verdict in checks.items())
+    results = tuple(CheckRun(node, name, "r", 0.0, 0.0, verdict) for name, verdict in checks.items())
     read = NodeResult(
         folder=folder, run="r", sweep="s", nodes=(node,), hostname=node, system="mine", level="accept", started="", ended="", slurm=None,
         verdict=word, reason=None, checks=results, missing=missing, interrupted=interrupted, blamed=(),
