@@ -24,8 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from nearfar.base.verdicts import NOT_JUDGED, Finding, worst
 from nearfar.slurm.results import publish_result, result
 from nearfar.slurm.results.result import RunInfo
-from nearfar.slurm.sweep import merge
-from nearfar.slurm.sweep.levels import LEVELS
+from nearfar.slurm.sweep import LEVELS, merge
 from nearfar.slurm.sweep.sweep_file import Sweep, SweepJob
 
 #: So often it is merged: others use the machine, too.

@@ -17,7 +17,6 @@ from nearfar.slurm.sweep import (
     LEVELS,
     Pace,
     Sweep,
-    SweepOptions,
     begin_or_resume,
     job_loop,
     job_script,
@@ -137,13 +136,10 @@ def _sweep(args: argparse.Namespace, slurm: Slurm, results: Path) -> Sweep:
     if args.resume is not None:
         return begin_or_resume.resume(results, args.resume, slurm)
     level, most = (_LEVEL_IDLE, _MAX_JOBS_IDLE) if args.idle else (_LEVEL, _MAX_JOBS)
-    asked = SweepOptions(
-        partition=args.partition, level=args.level or level, max_jobs=args.max_jobs or most, reservation=args.reservation,
-        options=(*([f"--nice={_NICE}"] if args.idle else []), *args.sbatch),
-        idle_only=args.idle, accept_degraded=args.accept_degraded,
-    )  # fmt: skip
     return begin_or_resume.new_sweep(
-        slurm, results, asked, nodes=args.nodes, name=args.name, minutes=args.time, hours=args.deadline, mpi_pairs=args.mpi_pairs
+        slurm, results, partition=args.partition, level=args.level or level, max_jobs=args.max_jobs or most, reservation=args.reservation,
+        options=(*([f"--nice={_NICE}"] if args.idle else []), *args.sbatch), idle_only=args.idle, accept_degraded=args.accept_degraded,
+        nodes=args.nodes, name=args.name, minutes=args.time, hours=args.deadline, mpi_pairs=args.mpi_pairs,
     )  # fmt: skip
 
 

@@ -7,9 +7,8 @@ slurm.results, slurm.trust.
 """
 
 from . import job_script, slurmctld, sweep_file
-from .levels import CHOICES, LEVELS, Level
 from .slurmctld import Pace
-from .sweep_file import Sweep, SweepJob, SweepOptions
+from .sweep_file import CHOICES, LEVELS, Level, Sweep, SweepJob
 
 #: Modules that only those load who need them.
 __all__ = ["begin_or_resume", "job_loop", "merge", "node_run", "pair_rounds"]

@@ -10,8 +10,9 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from nearfar.base import CouldNotJudge, NearfarError, files, plural, process, utc_text
 from nearfar.slurm.controller import ORIGIN, NodeState, Slurm, node_names, reservations
@@ -19,9 +20,8 @@ from nearfar.slurm.results import make_for_all
 from nearfar.slurm.trust import own
 
 from . import job_script, slurmctld, sweep_file
-from .levels import LEVELS
 from .slurmctld import JobState, partition_nodes
-from .sweep_file import Sweep, SweepOptions, jobs_for
+from .sweep_file import LEVELS, Sweep, jobs_for
 
 
 def choose(slurm: Slurm, partition: str, nodes: str | None, reservation: str | None) -> list[str]:
@@ -103,40 +103,42 @@ _BEGUN = ".begun"
 
 
 def new_sweep(
-    slurm: Slurm, results: Path, asked: SweepOptions, *, nodes: str | None = None, name: str | None = None,
-    minutes: int | None = None, hours: float | None = None, mpi_pairs: bool = False,
+    slurm: Slurm, results: Path, *, partition: str, level: str, reservation: str | None = None, options: Sequence[str] = (),
+    idle_only: bool = False, nodes: str | None = None, name: str | None = None, minutes: int | None = None, hours: float | None = None,
+    **kept: Any,
 ) -> Sweep:  # fmt: skip
     """A sweep that has yet to begin in the directory ``results``; a nightly run without idle nodes has no jobs. ``nodes`` is a list in
     Slurm's form; None: all of the partition or reservation. ``minutes`` and ``hours`` None: as the level has them. ``name`` None: the time
-    and the level. ``mpi_pairs``: MPI between pairs of nodes follows. Raises ``NearfarError`` for what cannot be measured so."""
+    and the level. ``kept``: further fields of the sweep. Raises ``NearfarError`` for what cannot be measured so."""
     environment = job_script.environment(os.environ)
     if nodes is not None:
         node_names.listed(nodes, "--nodes")
-    level, now = LEVELS[asked.level], time.time()
-    minutes, hours = minutes or level.minutes, level.hours if hours is None else hours
+    now = time.time()
+    minutes, hours = minutes or LEVELS[level].minutes, LEVELS[level].hours if hours is None else hours
     if hours * 60 < minutes:
         raise NearfarError(f"--deadline {hours:g}: fewer hours than a job may take ({minutes} minutes)")
-    name = name or time.strftime(f"%Y%m%dT%H%M%S-{asked.level}", time.gmtime(now))
+    name = name or time.strftime(f"%Y%m%dT%H%M%S-{level}", time.gmtime(now))
     if not node_names.NAME.fullmatch(name):
         raise NearfarError(f"--name {name}: letters, digits, '.', '_' and '-' alone; it names a directory and jobs")
     if (results / name).exists():
         raise NearfarError(
             f"{results / name}: there is a sweep of that name; --resume {name} continues it, or name another: --name NAME"
         )
-    names = choose(slurm, asked.partition, nodes, asked.reservation)
-    if asked.options:
-        slurmctld.refuse_misused(slurm, asked.options)
+    names = choose(slurm, partition, nodes, reservation)
+    if options:
+        slurmctld.refuse_misused(slurm, options)
     known = slurm.nodes()
     busy = {node: why for node in names if (why := occupation(known.get(node))) is not None}
-    if asked.idle_only:
+    if idle_only:
         names = longest_ago(results, [node for node in names if node not in busy])
     else:  # a lane waits behind a busy node
         names.sort(key=lambda node: node in busy)
     return Sweep(
-        **asdict(asked), folder=results / name, minutes=minutes, started=now, deadline=now + hours * 3600, environment=environment,
-        command=("nearfar", *sys.argv[1:]), jobs=jobs_for((node,) for node in names), mpi_pairs=mpi_pairs,
+        **kept, partition=partition, level=level, reservation=reservation, options=tuple(options), idle_only=idle_only,
+        folder=results / name, minutes=minutes, started=now, deadline=now + hours * 3600, environment=environment,
+        command=("nearfar", *sys.argv[1:]), jobs=jobs_for((node,) for node in names),
         gres={node: listed for node in names if node in known and (listed := job_script.gres(known[node]))},
-        left_out=busy if asked.idle_only else {}, cluster=slurm.cluster(),
+        left_out=busy if idle_only else {}, cluster=slurm.cluster(),
     )  # fmt: skip
 
 

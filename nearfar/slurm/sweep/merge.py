@@ -33,9 +33,8 @@ from nearfar.topology import written_settings
 from nearfar.verdict import case_files
 
 from . import pair_rounds
-from .levels import LEVELS
 from .outcome import Outcome, left_out, nightly_summary, outcomes, worst_first
-from .sweep_file import Sweep
+from .sweep_file import LEVELS, Sweep
 
 SCHEMA = "nearfar-sweep-report/1"
 REPORT = "sweep-report.json"

@@ -23,8 +23,7 @@ from nearfar.site import SYSTEM, gpu_count, systems
 from nearfar.slurm.results import RunInfo, publish_result, result
 
 from . import job_script
-from .levels import LEVELS, PAIR
-from .sweep_file import SweepJob
+from .sweep_file import LEVELS, PAIR, SweepJob
 
 
 def run(

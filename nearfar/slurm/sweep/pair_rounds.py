@@ -14,10 +14,9 @@ from nearfar.slurm.controller import Slurm
 from nearfar.slurm.results import Pair
 
 from . import job_loop
-from .levels import LEVELS, PAIR
 from .outcome import Outcome, outcomes
 from .slurmctld import Pace, print_line
-from .sweep_file import Sweep, jobs_for
+from .sweep_file import LEVELS, PAIR, Sweep, jobs_for
 
 #: Disjoint pairs, suspects again, and those that still lack a second partner.
 ROUNDS = 3

@@ -1,4 +1,4 @@
-"""A sweep, its jobs, and its own file, ``sweep.json``: what is measured where. How far it has come is what its jobs have left."""
+"""A sweep, its level and jobs, and its own file, ``sweep.json``: what is measured where. How far it has come is what its jobs have left."""
 
 from __future__ import annotations
 
@@ -11,7 +11,54 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import CouldNotJudge, NearfarError, files
+from nearfar.question import NIGHTLY, OSU, OWN, asked_at, between_nodes
 from nearfar.slurm.results import joined, parted, result, results_directory
+
+
+@dataclass(frozen=True)
+class Level:
+    """``asks``: the checks of a level of the questions; ``between_nodes``: those between two nodes. ``minutes``: a job's time limit
+    unless the caller names one; ``hours``: how long after the sweep began a job may still start and end."""
+
+    words: str
+    minutes: int
+    hours: int
+    acceptance: bool = False
+    quick: bool = False
+    asks: str = ""
+    between_nodes: bool = False
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """The checks that it asks; none: all of them."""
+        if self.between_nodes:
+            return between_nodes(OSU)
+        return tuple(question.name for question in asked_at(self.asks)) if self.asks else ()
+
+    @property
+    def instead(self) -> tuple[str, ...]:
+        """The checks that it asks of a node without OSU; none: ``checks``."""
+        return between_nodes(OWN) if self.between_nodes else ()
+
+
+#: The second stage of a sweep; nobody asks for it alone.
+PAIR = "mpi-pair"
+LEVELS = {
+    "accept": Level("all checks, and nothing unjudged or DEGRADED is accepted", minutes=60, hours=48, acceptance=True),
+    "nightly": Level(
+        "topology, host memory, every path between memory and GPUs and between GPUs, GPU compute", minutes=20, hours=6,
+        asks=NIGHTLY,
+    ),
+    "quick": Level("every path once, in seconds", minutes=10, hours=2, quick=True),
+    PAIR: Level(
+        "MPI between two nodes, through every NIC; without OSU a ping-pong of our own", minutes=60, hours=24,
+        between_nodes=True,
+    ),
+}  # fmt: skip
+
+#: What a user can ask for.
+CHOICES = tuple(name for name in LEVELS if name != PAIR)
+
 
 SCHEMA = "nearfar-sweep/1"
 FILE = "sweep.json"
@@ -71,24 +118,11 @@ class SweepJob:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SweepOptions:
-    """What a sweep is asked for and keeps. ``partition`` and ``reservation`` are Slurm's;
-    ``max_jobs``: in Slurm at once; ``options`` are sbatch's own, of every job. ``idle_only``: a nightly run, which takes idle nodes
-    alone and makes way. ``accept_degraded``: an acceptance that accepts DEGRADED."""
-
-    partition: str
-    level: str
-    max_jobs: int
-    reservation: str | None = None
-    options: tuple[str, ...] = ()
-    idle_only: bool = False
-    accept_degraded: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sweep(SweepOptions):
+class Sweep:
     """A sweep and its jobs by name, kept in ``folder``, which is named for it.
 
+    ``partition`` and ``reservation`` are Slurm's; ``max_jobs``: in Slurm at once; ``options`` are sbatch's own, of every job.
+    ``idle_only``: a nightly run, which takes idle nodes alone and makes way. ``accept_degraded``: an acceptance that accepts DEGRADED.
     ``minutes``: a job's time limit; ``started`` and ``deadline`` are in seconds since 1970; ``gres`` is by node, as sbatch takes
     it; ``left_out``: why a node of the partition is not even tried. ``mpi_pairs``: MPI between nodes follows, whose jobs are added.
     ``cluster``: Slurm's name of the cluster that has its jobs. ``merged``: all its
@@ -96,6 +130,13 @@ class Sweep(SweepOptions):
     """
 
     folder: Path
+    partition: str
+    level: str
+    max_jobs: int
+    reservation: str | None = None
+    options: tuple[str, ...] = ()
+    idle_only: bool = False
+    accept_degraded: bool = False
     minutes: int
     started: float
     deadline: float
