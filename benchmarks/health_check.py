@@ -18,8 +18,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from nearfar.base import site_templates
 from nearfar.base.places import IMPORT_PATH as CHECKOUT
-from nearfar.slurm.controller import templates
 from nearfar.slurm.health import QUICK_LIMIT
 
 
@@ -37,7 +37,7 @@ def main() -> None:
         }  # fmt: skip
         prolog = Path(place) / "prolog"
         for path, template in ((script, "health"), (prolog, "prolog")):
-            path.write_text(templates.render(template, values))
+            path.write_text(site_templates.render(f"slurm/{template}.j2", values))
             path.chmod(0o755)
         print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; seconds: health check (CPU), its look, prolog")
         for _ in range(runs):

@@ -52,4 +52,4 @@ from .times import day_text, day_time, minute_text, name_text, second_text, utc_
 from .verdicts import NOT_JUDGED, ORDER, VERDICTS, Finding, good, passes, shown_verdict, worst
 
 #: Modules that only those load who need them.
-__all__ = ["statistics", "student", "supervise"]
+__all__ = ["site_templates", "statistics", "student", "supervise"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 import textwrap
 from collections.abc import Iterable, Sequence
-from functools import lru_cache, reduce
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NearfarError, site_directories
+from nearfar.base import NearfarError, site_templates
 from nearfar.topology import Node, format_cpu_list
 
 from . import launchers
@@ -21,8 +21,6 @@ from .placement import Placement
 FORMS = (*launchers.forms(), "numactl", "taskset", "openmp")
 #: What binds itself: a function in a program's own language, by the form's template.
 SNIPPETS = {"c": "c.c.j2", "python": "python.py.j2"}
-#: The templates' folder in a site directory.
-TEMPLATES = "templates/bind"
 
 
 def render(
@@ -39,36 +37,10 @@ def render(
     ``explanation`` are sentences for its comment, ``directories`` the site directories (default: the user's, then the
     checkout's). Raises ``NearfarError`` for a form that is none of these and for a template that is wrong.
     """
-    import jinja2
-
     if form not in (*FORMS, *SNIPPETS):
         raise NearfarError(f"'{form}': expected one of {', '.join((*FORMS, *SNIPPETS))}")
     file = SNIPPETS.get(form, f"{form}.sh.j2")
-    folders = tuple(folder / TEMPLATES for folder in (site_directories() if directories is None else directories))
-    values = _values(form, node, placements, explanation, program)
-    try:
-        return str(_environment(folders).get_template(file).render(values))
-    except jinja2.TemplateSyntaxError as error:
-        raise NearfarError(f"{error.filename}:{error.lineno}: template: {error.message}") from None
-    except jinja2.TemplateNotFound as error:
-        raise NearfarError(f"template {error.name} is in none of {', '.join(map(str, folders))}") from None
-    except Exception as error:  # whatever a site's template does
-        raise NearfarError(f"template {file}: {error}") from None
-
-
-@lru_cache(maxsize=4)
-def _environment(folders: tuple[Path, ...]) -> Any:
-    import jinja2
-    import jinja2.sandbox
-
-    environment = jinja2.sandbox.SandboxedEnvironment(
-        loader=jinja2.FileSystemLoader([str(folder) for folder in folders]), undefined=jinja2.StrictUndefined,
-        # Bash counts an array with ${#name[@]}, which would begin a comment of Jinja2's own kind.
-        comment_start_string="{%#", comment_end_string="#%}",
-        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-    )  # fmt: skip
-    environment.filters["quoted_words"] = _quoted_words
-    return environment
+    return site_templates.render(f"bind/{file}", _values(form, node, placements, explanation, program), directories)
 
 
 def _values(
@@ -140,11 +112,6 @@ def _network(placement: Placement) -> str:
     if placement.nic is None or (not placement.nic_chosen and is_ethernet(placement.nic)):
         return ""
     return placement.nic
-
-
-def _quoted_words(values: Iterable[str]) -> str:
-    """The words of a bash array; quoted all of them, since a comma in a bare one looks like a mistake."""
-    return " ".join("'" + word.replace("'", "'\\''") + "'" for word in values)
 
 
 def mask(numbers: Iterable[int]) -> str:

@@ -10,8 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import CouldNotJudge, NearfarError, cannot_write, write_atomically
-from nearfar.slurm.controller import templates
+from nearfar.base import CouldNotJudge, NearfarError, cannot_write, site_templates, write_atomically
 from nearfar.slurm.health import FOUND, LIMIT, QUICK_LIMIT
 from nearfar.slurm.results import make_for_all
 
@@ -42,14 +41,18 @@ def rendered(options: InstallOptions) -> Files:
     own: dict[str, dict[str, Any]] = {"nightly": {"environment": nightly}, "health": {"environment": site}}
     for part in options.what:
         path = f"{options.folder}/{'health-check' if part == 'health' else part}"
-        files[path] = templates.render(part, {**values, **own.get(part, {})}), 0o755
+        files[path] = _render(part, {**values, **own.get(part, {})}), 0o755
         if part in ("nightly", "act"):
             for unit in (f"nearfar-{part}.service", f"nearfar-{part}.timer"):
-                files[f"{_UNITS}/{unit}"] = templates.render(unit, values), 0o644
+                files[f"{_UNITS}/{unit}"] = _render(unit, values), 0o644
         elif part == "health":
-            files[f"{options.folder}/slurm.conf.example"] = templates.render("slurm.conf.example", values), 0o644
+            files[f"{options.folder}/slurm.conf.example"] = _render("slurm.conf.example", values), 0o644
     entry = {"schema": SCHEMA, "options": asdict(options), "files": sorted(files)}
     return {**files, f"{options.folder}/{LIST}": (json.dumps(entry, indent=1) + "\n", 0o644)}
+
+
+def _render(name: str, values: Mapping[str, Any]) -> str:
+    return site_templates.render(f"slurm/{name}.j2", values)
 
 
 def _values(options: InstallOptions) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge, node_lock, places
-from nearfar.slurm.controller import NodeState, templates
+from nearfar.base import CouldNotJudge, node_lock, places, site_templates
+from nearfar.slurm.controller import NodeState
 from nearfar.slurm.results import result
 
 from .sweep_file import Sweep, SweepJob
@@ -47,7 +47,7 @@ def text(sweep: Sweep) -> str:
         "sweep": sweep.name, "level": sweep.level, "results": sweep.results,
         "accept_degraded": sweep.accept_degraded, "python": sys.executable, "environment": sweep.environment, "cluster": sweep.cluster,
     }  # fmt: skip
-    return templates.render("job.sh", values)
+    return site_templates.render("slurm/job.sh.j2", values)
 
 
 def submission(sweep: Sweep, job: SweepJob, now: float) -> list[str]:

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from nearfar import cli
+from nearfar.base import site_templates
 from nearfar.base.places import IMPORT_PATH as CHECKOUT
 from nearfar.base.schema_check import schema
-from nearfar.slurm.controller import templates
 from nearfar.slurm.controller.scontrol import Slurm
 from nearfar.slurm.health import check
 from tests.support.private_slurm import PrivateSlurm, needed
@@ -244,7 +244,7 @@ def test_run_by_a_real_slurmd(tmp_path: Path) -> None:
         "environment": {"HWLOC_XMLFILE": str(private.node / "topo.xml"), "NEARFAR_SITE": str(tmp_path / "site"),
                         "SLURM_CONF": private.environment["SLURM_CONF"]},
     }  # fmt: skip
-    script.write_text(templates.render("health", values))
+    script.write_text(site_templates.render("slurm/health.j2", values))
     script.chmod(0o755)
     for name in private.names:
         private.own(name).mkdir(parents=True)
