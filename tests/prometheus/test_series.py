@@ -10,7 +10,7 @@ from nearfar.base import Finding
 from nearfar.prometheus import run_metrics
 from nearfar.slurm.act import ActResult
 from nearfar.slurm.ledger import CheckRun, add_run
-from nearfar.slurm.status import fleet_metrics
+from nearfar.slurm.status import on_event
 from tests.conftest import CHECKOUT
 from tests.data.runs import h200
 from tests.support.played_fleet import PlayedFleet
@@ -39,6 +39,6 @@ def test_of_a_thousand_bad_nodes(tmp_path: Path) -> None:
         for name in names:
             add_run(ledger, CheckRun(name, "health", "0badcafe", now - 9, now - 8, "FAIL", (absent,), system="vm"))
     view = fleet.view()
-    page = fleet_metrics.page(ActResult(view), 0)
+    page = on_event.metrics_page(ActResult(view), 0)
     assert page.series == len(page.text().splitlines()) - page.text().count("# ")
     assert abs(page.series / said(r"about ([\d,]+) series when all of 1,000 nodes") - 1) < 0.1

@@ -1,4 +1,5 @@
-"""The site's ``on_event`` program: called for each hard finding, drain and release of the ledger that it has not taken yet.
+"""What ``act`` tells others: the site's ``on_event`` program, called for each hard finding, drain and release of the ledger that it has not
+taken yet, and Prometheus.
 
 It runs after ``act`` has let its lock go: administrators' commands do not wait for a mail server. The ledger keeps the numbers of the last
 finding and action that the program has taken (exit code 0); killed between the two, it gets that one again, with the same ``id``.
@@ -12,18 +13,17 @@ import socket
 import sqlite3
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from nearfar.base import NearfarError, files, printable, process, utc_text
-from nearfar.prometheus import catalogue
+from nearfar.prometheus import MetricsPage, catalogue
 from nearfar.site import program_problem
-from nearfar.slurm.act import ActOptions, ActResult, View, act
+from nearfar.slurm.act import ActOptions, ActResult, View, act, node_states
 from nearfar.slurm.controller import Slurm
 from nearfar.slurm.ledger import Ledger, actions
-
-from . import fleet_metrics
 
 #: Seconds of one call, and of all calls of one ``act`` together.
 LIMIT, TOGETHER = 10.0, 60.0
@@ -55,7 +55,7 @@ def act_and_tell(options: ActOptions, slurm: Slurm, metrics: Path | None) -> tup
         try:
             with Ledger.open(options.state) as ledger:
                 waiting = len(list(_waiting(ledger, result.view)))
-            fleet_metrics.page(result, waiting).write(metrics, catalogue.FLEET)
+            metrics_page(result, waiting).write(metrics, catalogue.FLEET)
         except NearfarError as error:
             problems.append(f"metrics: {error}")
     return result, problems
@@ -127,3 +127,38 @@ def _problem(program: str, event: dict[str, Any], limit: float) -> str | None:
         return f"it did not end within {limit:.0f} s"
     printed = f": {printable(done.last_line)[:200]}" if done.last_line else ""
     return f"exit code {done.returncode}{printed}" if done.returncode else None
+
+
+def metrics_page(result: ActResult, waiting: int) -> MetricsPage:
+    """The metrics of a call of ``act``; ``waiting``: events that the on_event program has still to take."""
+    made, view = MetricsPage(), result.view
+    fleet, facts, system = view.fleet, view.facts, view.options.policy.system
+    made.add("nearfar_act_last_run_timestamp_seconds", time.time(), system=system)
+    problems = sum(problem is not None for _, problem in result.done) + len(result.unclear)
+    made.add("nearfar_act_problems", problems, system=system)
+    made.add("nearfar_act_refused_files", len(view.refused), system=system)
+    made.add("nearfar_act_wrong_clocks", len(view.clocks), system=system)
+    made.add("nearfar_events_waiting", waiting, system=system)
+    for state in node_states.STATES:
+        nodes = fleet.of_state(state)
+        made.add("nearfar_fleet_nodes", len(nodes), system=system, state=state)
+        for node in nodes if state != node_states.GOOD else ():
+            made.add("nearfar_fleet_node", 1, system=system, node=node.node, state=state)
+    dead = sum(node.slurm is not None and node.slurm.dead for node in fleet.of_state(node_states.DRAINED))
+    made.add("nearfar_fleet_dead_nodes", dead, system=system)
+    hard = Counter((node, each.found_by.check) for node, these in facts.open_evidence.items() for each in these)
+    for (name, check), count in hard.items():
+        made.add("nearfar_fleet_open_findings", count, system=system, node=name, check=check)
+    for fault in fleet.shared:
+        about = {"check": fault.check, "subject": fault.metric, "hard": "yes" if fault.hard else "no"}
+        made.add("nearfar_fleet_shared_fault_nodes", len(fault.nodes), system=system, **about)
+    held = Counter(status.held for status in fleet.nodes.values())
+    for why in node_states.HELD_BY:
+        made.add("nearfar_drains_held", held[why], system=system, by=why)
+    caps = facts.caps()
+    for name, _, cap, counted in caps.counted:
+        for partition, members in sorted(caps.members.items()):
+            where = {"system": system, "partition": partition, "cap": name}
+            made.add("nearfar_partition_drains", len(counted & members), **where)
+            made.add("nearfar_partition_drains_limit", cap.of(len(members)), **where)
+    return made
