@@ -133,7 +133,7 @@ def add_run(ledger: Ledger, run: CheckRun, *, answered: SeenTo | None = None) ->
     number = ledger.write(
         "INSERT OR IGNORE INTO check_run VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         run.node, run.check, run.run, run.system, run.started, run.ended, run.came, run.known, run.began, run.verdict, run.words,
-        json.dumps(run.parts), json.dumps(sorted(run.passed)), json.dumps(sorted(run.intermittent)), run.source,
+        json.dumps(run.parts), run.source, json.dumps(sorted(run.passed)), json.dumps(sorted(run.intermittent)),
     )  # fmt: skip
     if not ledger.rows("SELECT changes() AS count")[0]["count"]:
         return

@@ -31,9 +31,9 @@ CREATE TABLE check_run (
     verdict TEXT NOT NULL,                           -- PASS, DEGRADED, INDETERMINATE or FAIL
     words TEXT NOT NULL,                             -- why, unless PASS or FAIL
     parts TEXT NOT NULL,                             -- JSON list of the parts that the diagnosis blames
+    source TEXT NOT NULL,                            -- the file that it was read from
     passed TEXT NOT NULL,                            -- JSON list of the figures inside their bounds, for ten days
     intermittent TEXT NOT NULL,                      -- JSON list of those that were beyond them in some measurements
-    source TEXT NOT NULL,                            -- the file that it was read from
     UNIQUE (node, check_name, run)
 );
 CREATE INDEX check_run_known ON check_run (known);
