@@ -33,11 +33,6 @@ class KernelRun:
         return self.results[what].rate if what in self.results else None
 
     @property
-    def density(self) -> float | None:
-        """Arithmetic operations per byte transferred; None where they are not counted."""
-        return self.operations / self.bytes if self.operations and self.bytes else None
-
-    @property
     def words(self) -> str:
         """``sgemm, the paper's size, GPU 0, operands in NUMA node 1``."""
         size = f"{SIZES.get(self.size, self.size)}{' made smaller' if self.smaller else ''}"

@@ -3,8 +3,8 @@
 Gives ``papers``, ``beside`` (a paper's rows with the model's answers and a run's), and these as blocks and JSON document. Nothing here
 measures or judges.
 
-Needs: base, topology, cells, measurement, model, model.prediction, model.typical, collective, binding, question, verdict, report,
-report.blocks, report.charts, report.figures, report.node_drawing, report.sections.
+Needs: base, topology, cells, measurement, model, model.prediction, model.typical, collective, binding, mpi, question, verdict,
+report, report.blocks, report.charts, report.figures, report.node_drawing, report.sections.
 """
 
 from __future__ import annotations

@@ -9,10 +9,11 @@ from dataclasses import replace
 from markupsafe import Markup
 
 from nearfar.cells import Cell
+from nearfar.mpi import load_balance
 from nearfar.report.blocks import Chart, Table
 from nearfar.report.charts import curves as drawn
 from nearfar.report.figures import figures
-from nearfar.report.sections import balances, curves_over_size
+from nearfar.report.sections import curves_over_size, subject_tables
 
 from .rows_beside import FigureBeside, RowBeside
 from .this_site import ThisSite
@@ -27,8 +28,11 @@ def curves(beside: RowBeside, site: ThisSite | None) -> Iterator[Chart | Table]:
     if site is None:
         return
     for record in site.records(beside.row):
-        for each in balances(record.document):
-            yield replace(each, title="", caption=f"{site.name}: {each.title}; {each.caption}")
+        for each in (
+            subject_tables(figures(record, ""), record.document) if load_balance.results(record.document) else ()
+        ):
+            if isinstance(each, Table):
+                yield replace(each, caption=site.name)
         for titled in curves_over_size(figures(record, ""), record.document):
             if "GPU" not in titled.title:  # the papers' curves are of host memory and a GPU
                 yield Chart(titled.drawing, caption=f"{site.name}, over the size of a transfer: {titled.title}")

@@ -94,9 +94,8 @@ def test_the_page_has_the_pairs_and_what_the_wrong_one_costs(
     run_file.adopt(folder)
     report.build(folder)
     page = (folder / "index.html").read_text()
-    assert "Ping-pong between two ranks, host memory</h4>" in page
-    assert "Stream of messages between two ranks, host memory</h4>" in page
-    assert "n0 ↔ n1" in page and "× 2.00" in page and "× 0.50" in page
+    assert "n0-n1/pingpong_8B" in page and "n0-n1/stream_1MiB" in page
+    assert "over same numa node 2.00" in page and "over same numa node 0.50" in page
     lines = report.summary(folder, every=True)
     assert re.search(r"^FAIL +mpi@slow\+system +across packages stream 1MiB +2\.00 GB/s +4\.00 +50 %$", lines, re.M), (
         lines

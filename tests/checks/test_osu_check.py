@@ -100,10 +100,10 @@ def test_the_page_has_curves_and_what_a_wrong_placement_costs(run: Path) -> None
     run_file.adopt(run)
     report.build(run)
     page = (run / "index.html").read_text()
-    assert "osu_latency, host buffers</h4>" in page
-    assert "× 2.00" in page
+    assert "Osu_latency: latency</h4>" in page or "osu_latency: latency</h4>" in page
+    assert "over same numa node 2.00" in page
     assert 'class="series d2h"' in page
-    assert "across packages: 0.80 µs at 8 B" in page
+    assert "osu_latency/H-H/across_packages: 0.80 µs at 8 B" in page
     assert "OSU was built without CUDA" in page
     lines = report.summary(run, every=True).splitlines()
     assert any("osu latency H H 8B 0.40" in line and "osu latency H H 8B 0.80" in line for line in lines), lines

@@ -8,7 +8,7 @@ import pytest
 
 from nearfar import kernels, measurement, question, verdict
 from nearfar.base import NOT_JUDGED
-from nearfar.report.blocks import Table, Text
+from nearfar.report.blocks import Table
 from nearfar.report.sections import check_blocks
 from nearfar.verdict import CaseInfo, references
 
@@ -60,6 +60,5 @@ def test_a_healthy_node_without_references_is_blamed_for_nothing(check: str, mon
 
 
 def test_it_has_one_numa_node_and_no_second_class() -> None:
-    times, note = check_blocks([], DOCUMENT.raw, None)
-    assert isinstance(times, Table) and len(times.rows) == 48
-    assert isinstance(note, Text) and "no second path class" in note.sentences[0]
+    tables = check_blocks([], DOCUMENT.raw, None)
+    assert sum(len(each.rows) for each in tables if isinstance(each, Table)) == 48

@@ -12,8 +12,7 @@ from nearfar import measurement, report, verdict
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.mpi import contention
 from nearfar.mpi.contention import ContentionSubject
-from nearfar.report.blocks import Table
-from nearfar.report.sections.contention import contention_tables
+from nearfar.report.sections import subject_tables
 from nearfar.topology import Node, NumaNode, Package
 
 
@@ -136,15 +135,18 @@ def test_ranks_have_a_core_for_each_of_their_threads(
 
 
 def test_the_tables_of_the_page() -> None:
-    split, penalties = contention_tables(raw(*layouts(), *beside_gpus()))
-    assert isinstance(split, Table) and isinstance(penalties, Table)
-    assert split.columns == ("", "1MiB, together", "1MiB, split", "1MiB, gain")
-    rows = [tuple(entry.words for entry in each.entries) for each in split.rows]
-    assert rows == [("1 at once", "56.0", "51.0", "5.00"), ("2 at once", "62.0", "52.0", "10.0")]
-    row = [entry.words for entry in penalties.rows[0].entries]
-    assert row[0] == "a pair for each task, 4 × 4: ping-pong of 8B"
-    assert row[3].startswith("+10.0 % (+9.0 % to +11.0 %)") and row[8].startswith("+1.0 %")
-    assert not contention_tables(raw()) and not contention_tables({})
+    latencies, moved = subject_tables([], raw(*layouts(), *beside_gpus()))
+    assert latencies.columns == ("", "latency", "alone", "penalty", "tail penalty", "polled penalty")
+    rows = {each.entries[0].words: [entry.words for entry in each.entries[1:4]] for each in latencies.rows}
+    assert rows["across.split.2.pingpong_1MiB mpi"][:2] == ["52.0 µs", "50.0 µs"]
+    assert rows["within.per_task.4.pingpong_8B mpi"] == ["0.55 µs", "0.50 µs", "0.10"]
+    assert [entry.words for entry in moved.rows[0].entries] == [
+        "within.per_task.4.pingpong_8B gpu",
+        "396.0 GB/s",
+        "400.0 GB/s",
+        "0.01",
+    ]
+    assert subject_tables([], raw()) == subject_tables([], {}) == []
 
 
 def test_the_page_has_the_tables_and_every_figure(tmp_path: Path) -> None:
@@ -161,8 +163,8 @@ def test_the_page_has_the_tables_and_every_figure(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text(json.dumps(run))
     page = report.build(tmp_path).read_text()
     for words in (
-        "MPI beside transfers", "What MPI and the tasks lose to each other", "a pair for each task, 4 × 4: ping-pong of 8B",
-        "MPI latency with threads together and split", "within.per_task.4.pingpong_8B.mpi.latency_penalty",
+        "MPI beside transfers", "Polled penalty", "within.per_task.4.pingpong_8B mpi", "across.split.2.pingpong_1MiB mpi",
+        "within.per_task.4.pingpong_8B.mpi.latency_penalty",
     ):  # fmt: skip
         assert words in page, words
     assert "pingpong 1MiB mpi latency tail penalty ratio 0.24, " in page, "the largest penalties first"

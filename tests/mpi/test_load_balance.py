@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 from pathlib import Path
@@ -16,7 +15,7 @@ from nearfar import report
 from nearfar.base.verdicts import NOT_JUDGED, Finding
 from nearfar.measurement.document import dump, from_raw
 from nearfar.mpi import load_balance
-from nearfar.report.sections import balance
+from nearfar.report.sections import subject_tables
 from nearfar.verdict import case_files, verdict_file
 from nearfar.verdict.document_findings import CaseInfo
 from nearfar.verdict.judgement import judge
@@ -150,31 +149,16 @@ def test_the_programs_own_words_are_found_among_the_launchers() -> None:
     assert case_files.own_words("mpirun: command not found\n", "nearfar-kernels") is None
 
 
-def test_each_rank_has_the_parts_of_an_iteration_and_its_binding() -> None:
-    default, gpu = balance.balances(raw(2.0))
-    assert (default.title, gpu.title) == ("As launched", "Bound beside the GPUs")
-    efficiencies = "load balance 80 %, communication efficiency 90 %, parallel efficiency 72 %, 8.00 ms an iteration"
-    assert gpu.caption == f"ms; {efficiencies}"
-    assert gpu.columns[1:7] == (
-        "to the device", "kernel", "to the host", "else", "waiting for the other ranks", "an iteration",
-    )  # fmt: skip
-    rows = {table.title: [[entry.words for entry in each.entries] for each in table.rows] for table in (default, gpu)}
-    assert rows["Bound beside the GPUs"] == [
-        ["rank 0", "4.00", "1.00", "2.00", "0.00", "1.00", "8.00", "0-3", "0"],
-        ["rank 1", "2.00", "1.00", "1.00", "0.00", "4.00", "8.00", "4-7", "1"],
-    ]
-    assert rows["As launched"][0][1] == "8.00"
+def test_each_rank_has_the_parts_of_an_iteration() -> None:
+    tables = {each.columns[1]: each for each in subject_tables([], raw(2.0))}
+    ranks = tables["h2d"]
+    assert ranks.columns[4:9] == ("to device", "compute", "to host", "useful", "waiting")
+    rows = {each.entries[0].words: [entry.words for entry in each.entries[4:9]] for each in ranks.rows}
+    assert rows["saxpy/gpu rank1"] == ["2.00 ms", "1.00 ms", "1.00 ms", "4.00 ms", "4.00 ms"]
+    assert rows["saxpy/default rank0"][0] == "8.00 ms"
 
 
-def test_a_binding_that_is_cut_short_is_left_out() -> None:
-    document = copy.deepcopy(raw())
-    document["results"] = [
-        r for r in document["results"] if r["cell"] == "saxpy/gpu" and not r["quantity"].endswith("speedup")
-    ]
-    assert [each.title for each in balance.balances(document)] == ["Bound beside the GPUs"]
-
-
-def test_the_page_shows_times_and_places_of_each_binding(tmp_path: Path) -> None:
+def test_the_page_shows_times_of_each_binding(tmp_path: Path) -> None:
     document = from_raw(raw())
     folder = tmp_path / "host" / "load_balance_check"
     folder.mkdir(parents=True)
@@ -189,8 +173,12 @@ def test_the_page_shows_times_and_places_of_each_binding(tmp_path: Path) -> None
            "exit_code": 0}  # fmt: skip
     (tmp_path / "run.json").write_text(json.dumps(run))
     page = report.build(tmp_path).read_text()
-    assert page.count(">rank 1</th>") == 2
-    for words in ("Load balance", "As launched", "Memory of NUMA node", "Waiting for the other ranks",
-                  "the ranks run 1.250 times as fast"):  # fmt: skip
+    for words in (
+        "Load balance",
+        "saxpy/default rank1",
+        "saxpy/gpu rank1",
+        "Waiting",
+        "the ranks run 1.250 times as fast",
+    ):
         assert words in page, words
     assert "gpu over default speedup ratio 1.25" in report.summary(tmp_path, every=True)

@@ -72,9 +72,9 @@ def test_each_second_of_a_gpu_is_known_and_a_hot_one_fails(emulated: Emulated) -
     )
     (table,) = check_blocks([], document.raw, None)
     assert isinstance(table, Table)
-    assert [tuple(entry.words for entry in row.entries[2:6]) for row in table.rows] == [
-        ("1500 / 1500 MHz", "500 W", "40 °C", "sw_power_cap"),
-        ("600 / 600 MHz", "500 W", "91 °C", "sw_power_cap, hw_slowdown, hw_thermal"),
+    assert [row.entries[2].words for row in table.rows] == [
+        "1500 MHz, 500 W, 40 °C, sw_power_cap",
+        "600 MHz, 500 W, 91 °C, sw_power_cap, hw_slowdown, hw_thermal",
     ]
 
 

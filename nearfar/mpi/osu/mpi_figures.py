@@ -90,16 +90,6 @@ def _question(case: MpiCase, quantity: str, label: str) -> str:
     return ".".join([case.benchmark, "_".join(case.buffers), *many, *device, *rate, label])
 
 
-def size_label(question: str) -> str:
-    """The size of a figure's messages, ``8B`` or ``peak``, of its question."""
-    return question.rpartition(".")[2]
-
-
-def is_message_rate(question: str) -> bool:
-    """Whether it asks for messages a second, or a ratio of two such."""
-    return ".messages." in question
-
-
 def _rows(path_class: str, case: MpiCase, quantity: str, label: str, mpi: tuple[str, str]) -> tuple[str, ...]:
     """The references' rows: of this MPI's version, of this MPI, of any; each for this device, then for any."""
     name, anywhere = (f"{path_class}.{_question(asked, quantity, label)}" for asked in (case, replace(case, device="")))

@@ -17,7 +17,6 @@ from .kinds import (
     row,
     table,
     titled_table,
-    words_table,
 )
 from .pdf import shown_pdf
 from .templates import prepare, rendered, shown_page

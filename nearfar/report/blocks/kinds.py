@@ -137,13 +137,6 @@ def titled_table(
     return [Group(title, (table(columns, rows),), page_only=page_only)] if rows else []
 
 
-def words_table(title: str, caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[Table]:
-    """A table of words: the first of each row is its label, the others stand at the right edge; nothing without rows."""
-    found = [row(Entry(label, mark="label"), *words) for label, *words in rows]
-    columns = ["", *(f">{name}" for name in columns)]
-    return [table(columns, found, title=title, caption=caption, kind="mpi")] if found else []
-
-
 def anchors(blocks: Iterable[Block]) -> Iterator[str]:
     """The anchors of all rows and entries of tables."""
     for block in blocks:

@@ -53,9 +53,10 @@ def span(values: Iterable[float], unit: str = "GB/s") -> str:
 
 
 def amount(value: float | None, unit: str) -> str:
-    """A figure with its unit: ``55.3 GB/s``, ``1.20 TFLOP/s``; ``–`` where there is none."""
-    if unit == "GFLOP/s" and value is not None and value >= 1000:
-        value, unit = value / 1000, "TFLOP/s"
+    """A figure with its unit: ``55.3 GB/s``, ``1.20 TFLOP/s``, ``234.2 ms``; ``–`` where there is none."""
+    larger = {"GFLOP/s": "TFLOP/s", "us": "ms"}
+    if unit in larger and value is not None and value >= 1000:
+        value, unit = value / 1000, larger[unit]
     return f"{number(value, unit)} {unit_words(unit) if value is not None else ''}".rstrip()
 
 
