@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import nearfar
-from nearfar import nccl, question
+from nearfar import question
 from nearfar.base import ORDER, Finding, shown_verdict
 from nearfar.report import sections
 from nearfar.report.blocks import Block, Entry, Group, Row, Text, anchors, rendered, row, table
@@ -128,7 +128,7 @@ def section(
         mark = node.word if node.word in ("FAIL", "DEGRADED") else "DEGRADED"
         uplinks = sections.uplink_rates(machine, explained.capacities)
         drawn = replace(drawn, uplinks=uplinks, blamed=dict.fromkeys(explained.blamed, mark))
-        drawing = draw(machine, drawn, f"node-{number}")
+        drawing = draw(machine, drawn)
     state, node_type = sections.state_line(node), None
     titled = [(headline.title(check.name), check) for check in node.checks]
     if node.modelled:
@@ -218,8 +218,7 @@ def _findings(node: NodeRun, everything: list[Figure]) -> Findings:
             gpus = {int(own[1])} if own else set(cell.gpus) if cell is not None and failed else set()
             for gpu in gpus if finding.verdict in ORDER[:3] else ():
                 faults.setdefault(gpu, finding)
-    rings = (nccl.ring_hops(check.document, node.node) for check in node.checks)
-    return Findings(lanes, links, absent, faults, ring=next(filter(None, rings), []))
+    return Findings(lanes, links, absent, faults)
 
 
 def _badness(figure: Figure) -> tuple[int, float]:

@@ -59,12 +59,11 @@ def _nodes(paper: Paper, site: ThisSite | None, directories: Sequence[Path]) -> 
         load_node_type(name, directories) for name in sorted(dict.fromkeys(names), key=lambda name: -names.count(name))
     ]
     charts = [
-        Chart(draw(each.node, Findings(), f"node-{each.name}"), each.name, f"{each.description}; {parts(each.node)}")
-        for each in types
+        Chart(draw(each.node, Findings()), each.name, f"{each.description}; {parts(each.node)}") for each in types
     ]
     if site is not None and site.node is not None:
         about = "; ".join(filter(None, [site.node.product or "", parts(site.node)]))
-        charts.append(Chart(draw(site.node, Findings(), "node-here"), f"{site.name} (this site)", about, kind="here"))
+        charts.append(Chart(draw(site.node, Findings()), f"{site.name} (this site)", about, kind="here"))
     return Group("the nodes", tuple(charts), kind="machines", page_only=True)
 
 

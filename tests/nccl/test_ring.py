@@ -6,7 +6,6 @@ from typing import Any
 
 from nearfar.model.prediction import load_node_type
 from nearfar.nccl import ring_hops
-from nearfar.report.node_drawing import Findings, draw
 from tests.conftest import CHECKOUT
 
 SUMMIT, FOUR = (load_node_type(name, [CHECKOUT / "site"]).node for name in ("summit", "h200-x4-vm"))
@@ -40,11 +39,3 @@ def test_ranks_beyond_the_node_and_no_ring() -> None:
     assert [hop.link for hop in ring_hops(document([0, 7]), FOUR)] == ["", ""]
     assert ring_hops({}, FOUR) == ring_hops({"nccl": {"log": {}}}, None) == []
     assert ring_hops(document([3]), FOUR)[0].link == ""
-
-
-def test_drawing_marks_the_limiting_hops() -> None:
-    drawn = str(
-        draw(SUMMIT, Findings(ring=ring_hops(document([0, 1, 2, 3, 4, 5], g2_3="SHM", g5_0="SHM"), SUMMIT)), "d")
-    )
-    assert drawn.count('class="ring"') == 4 and drawn.count('class="ring limit"') == 2
-    assert "NCCL's ring, GPU 5 → GPU 0: SHM, SYS_off" in drawn.replace("&#39;", "'")

@@ -31,7 +31,7 @@ def test_a_fault_is_named_on_a_small_page_and_two_sheets(chromium: Any, tmp_path
         assert first.startswith("PASS")
     else:
         assert first.startswith(f"FAIL  What is slow is explained by {part} (")
-        assert re.search(r'class="[^"]*\bFAIL\b', page.read_text(encoding="utf-8").partition('<svg class="node"')[2])
+        assert re.search(r'class="[^"]*\bFAIL\b', page.read_text(encoding="utf-8").partition('<div class="node"')[2])
     opened = chromium.new_page(viewport={"width": 718, "height": 1047})
     opened.goto(page.as_uri())
     printed = opened.pdf(

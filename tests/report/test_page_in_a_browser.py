@@ -22,18 +22,15 @@ from tests.support.browser import browser, violations
 RUNS = {"one": synthetic.one_gpu, "fail": synthetic.broken, "two": small.write, "sixteen": large_nodes.sixteen_gpus}
 LOOKS = {"light": {}, "dark": {"color_scheme": "dark"}, "phone": {"viewport": {"width": 390, "height": 800}}}
 
-#: Texts of the drawing that lie over another text, or outside the box of their own group.
-BAD_TEXTS = """() => {
-  const inside = (a, b) => a.left >= b.left - 1 && a.right <= b.right + 1;
-  const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 2 && b.top < a.bottom - 2;
-  const texts = [...document.querySelectorAll("svg.node text")].filter(t => t.textContent.trim());
-  const boxes = texts.map(t => t.getBoundingClientRect());
-  const bad = [];
-  texts.forEach((t, i) => {
-    const box = t.parentElement.tagName == "g" && t.parentElement.querySelector(":scope > rect");
-    if (box && !inside(boxes[i], box.getBoundingClientRect())) bad.push("outside its box: " + t.textContent);
-    texts.slice(i + 1).forEach((u, j) => { if (meet(boxes[i], boxes[i + 1 + j])) bad.push(t.textContent + " over " + u.textContent) });
-  });
+#: Boxes of the drawing whose words do not fit, or that lie over a box beside them.
+BAD_BOXES = """() => {
+  const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+  const boxes = [...document.querySelectorAll(".node :is(.numa, .gpu, .nic, .switch, .fabric, .lane, .package-link)")];
+  const places = boxes.map(box => box.getBoundingClientRect());
+  const bad = boxes.filter(box => box.scrollWidth > box.clientWidth + 8).map(box => "does not fit: " + box.textContent);
+  boxes.forEach((box, i) => boxes.slice(i + 1).forEach((other, j) => {
+    if (meet(places[i], places[i + 1 + j])) bad.push(box.textContent + " over " + other.textContent);
+  }));
   return bad;
 }"""
 
@@ -83,7 +80,7 @@ def test_a_page_in_light_and_dark(chromium: Any, files: dict[str, Path], name: s
         opened = shown(chromium, files[name], look)
         keep(opened, f"{name}-{look}")
         assert violations(opened) == [], look
-        assert opened.evaluate(BAD_TEXTS) == []
+        assert opened.evaluate(BAD_BOXES) == []
         assert opened.evaluate("document.documentElement.scrollWidth") <= 1280
         assert opened.evaluate(TOO_WIDE) == []
         opened.context.close()
@@ -94,6 +91,7 @@ def test_a_page_on_a_phone_and_on_paper(chromium: Any, files: dict[str, Path], n
     opened = shown(chromium, files[name], "phone")
     keep(opened, f"{name}-phone")
     assert opened.evaluate("document.documentElement.scrollWidth") <= 390, "wider than the phone"
+    assert opened.evaluate(BAD_BOXES) == []
     opened.context.close()
     opened = shown(chromium, files[name], "print")
     keep(opened, f"{name}-print")

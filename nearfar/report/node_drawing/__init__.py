@@ -1,6 +1,6 @@
-"""The node drawn as SVG: where each part stands, its links, and what was measured over them.
+"""The node drawn as boxes: where each part stands, its links, and what was measured over them.
 
-Needs: base, topology, nccl, report.charts, report.figures.
+Needs: base, topology, report.charts, report.figures.
 """
 
 from __future__ import annotations

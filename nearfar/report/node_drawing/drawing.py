@@ -1,271 +1,241 @@
-"""The node drawn as SVG: packages, NUMA nodes, PCIe switches, GPUs, NICs and the links between them, each GPU's link with its rates."""
+"""The node drawn as nested boxes: packages with their NUMA nodes, PCI bridges that devices share, GPUs and NICs, each GPU's link with its
+rates, the links between GPUs. A device stands below the NUMA node that the system says it belongs to; where the system does not say, below
+its package, or apart."""
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from operator import itemgetter
 
 from markupsafe import Markup
 
-from nearfar.report.charts import element, markup, text
-from nearfar.report.figures import SIGNS, link_words, number, plural, wording
-from nearfar.topology import OWN_LINKS, Gpu, Nic, Node, NumaNode, format_cpu_list
+from nearfar.report.charts import element, markup
+from nearfar.report.figures import SIGNS, link_words, number, numbers, plural, wording
+from nearfar.topology import OWN_LINKS, Gpu, Nic, Node, NumaNode, format_cpu_list, shared_uplinks
 
-from .arrangement import (
-    BETWEEN_PACKAGES,
-    GAP,
-    PADDING,
-    AbsentGpu,
-    Column,
-    Device,
-    PackageBlock,
-    RowSide,
-    key_of,
-    levels,
-    row_width,
-    switches,
-    width_of,
-)
-from .arrangement import rows as rows_of
-from .fabric import FABRIC_HEIGHT, Places, draw_fabric, draw_ring
 from .findings import Findings, marked
 
-NUMA_HEIGHT, HEADER, DEVICE_HEIGHT = 52, 24, 62
-LINK_HEIGHT, SWITCH_DROP, SWITCH_HEIGHT = 74, 20, 16
-SIDE = 46  # room for the package link beside two facing rows
+#: So many links of GPUs that are not all alike stand one by one.
+_MOST_LINKS = 16
 
 
-def draw(node: Node, findings: Findings, name: str) -> Markup:
-    """The whole drawing; ``name`` makes its ids unique on a page."""
-    return _Drawing(node, findings, name).markup()
+@dataclass(frozen=True)
+class AbsentGpu:
+    """A GPU that should be there and is not."""
+
+    index: int
+    reason: str
+
+
+Device = Gpu | Nic | AbsentGpu
+#: A NUMA node, none of devices whose own is not known, and the devices below it.
+Column = tuple[NumaNode | None, list[Device]]
+#: The bus address of a bridge, and the devices behind it.
+Bridge = tuple[str, frozenset[str]]
+
+
+def draw(node: Node, findings: Findings) -> Markup:
+    """The whole drawing, as HTML."""
+    return markup(_Drawing(node, findings).root())
 
 
 class _Drawing:
-    def __init__(self, node: Node, findings: Findings, name: str) -> None:
-        self.node, self.findings = node, findings
-        self.switches = switches(node)
-        self.levels = levels(self.switches)
-        self.sides: list[RowSide] = []  # of each row
-        self.edges: list[float] = []  # of each row: where its devices end
-        self.left: dict[int, float] = {}  # of each package: its left edge
-        self.centre: dict[int, tuple[float, int]] = {}  # of each GPU: x, row
-        self.root = element("svg", class_="node", role="img", aria_labelledby=f"{name}-title {name}-desc")
-        self.root.append(element("title", f"Node {node.hostname}", id=f"{name}-title"))
-        self.root.append(element("desc", self._description(), id=f"{name}-desc"))
+    def __init__(self, node: Node, findings: Findings) -> None:
+        self._node, self._findings = node, findings
 
-    def markup(self) -> Markup:
-        rows = rows_of(self.node, self.findings.absent)
-        # Two rows face each other, so that what joins their GPUs lies between them.
-        facing = len(rows) == 2
-        drop = LINK_HEIGHT + _depth(max(self.levels.values(), default=-1))
-        package, below = HEADER + NUMA_HEIGHT + PADDING, drop + DEVICE_HEIGHT
-        depths = [package + below * any(c.devices for b in row for c in b.columns) for row in rows]
-        fabric = FABRIC_HEIGHT if any(link.startswith(OWN_LINKS) for link in self.node.peers.values()) else 0
-        margin = SIDE if facing else 4.0
-        width = max(row_width(row) for row in rows) + margin + 4
-        y = 4.0
-        for position, (row, depth) in enumerate(zip(rows, depths)):
-            self.sides.append(RowSide(y + depth, -1) if facing and position == 1 else RowSide(y, 1))
-            x = margin + (width - margin - 4 - row_width(row)) / 2
-            for place, block in enumerate(row):
-                if place:
-                    self._package_link(row[place - 1], block, x - BETWEEN_PACKAGES)
-                self._block(block, x, drop)
-                x += block.width + BETWEEN_PACKAGES
-            self.edges.append(self.sides[-1].at(depth))
-            y += depth + (max(fabric, 24) if not facing or position == 0 else 0)
-        if facing:
-            self._side_link(rows[0][0], rows[1][0])
-        places = Places(self.centre, self.edges, self.sides, self.findings)
-        draw_ring(self.root, places)
-        draw_fabric(self.root, self.node, places, facing)
-        self.root.set("viewBox", f"0 0 {width:.0f} {y + 6:.0f}")
-        self.root.set("style", f"max-width:{width:.0f}px;min-width:{0.72 * width:.0f}px")
-        return markup(self.root)
+    def root(self) -> ET.Element:
+        packages = element("div", class_="packages")
+        last: int | None = None
+        for index, title, columns in self._packages():
+            if last is not None and index is not None:
+                packages.append(self._package_link(last, index))
+            class_ = "package" if index is not None else "package unknown"
+            inner = element("div", *(self._column(*column) for column in columns), class_="columns")
+            packages.append(element("div", element("div", title, class_="label"), inner, class_=class_))
+            last = index
+        drawn = element("div", packages, class_="node", role="group", aria_label=self._description())
+        if links := list(self._links()):
+            drawn.append(element("div", *links, class_="links"))
+        return drawn
 
-    @property
-    def side(self) -> RowSide:
-        """The row that is being drawn."""
-        return self.sides[-1]
+    def _packages(self) -> Iterator[tuple[int | None, str, list[Column]]]:
+        """Index (none: of devices whose place is not known), title and columns."""
+        node, hosts = self._node, self._node.host_numa_nodes
+        present = {gpu.index for gpu in node.gpus}
+        ghosts = [AbsentGpu(i, why) for i, why in sorted(self._findings.absent.items()) if i not in present]
+        left: list[Device] = [*node.gpus, *node.nics, *ghosts]
+        homes = sorted({p.index for p in node.packages} | {n.package for n in hosts if n.package is not None}) or [0]
+        for package in homes:
+            # What says nothing of its place is in the only package.
+            own = {package, None} if len(homes) == 1 else {package}
+            mine = sorted((n for n in hosts if n.package in own), key=lambda n: n.index)
+            columns: list[Column] = [(n, [d for d in left if getattr(d, "numa_node", None) == n.index]) for n in mine]
+            left = [d for d in left if not any(d in devices for _, devices in columns)]
+            loose = [d for d in left if getattr(d, "package", None) in own]
+            left = [d for d in left if d not in loose]
+            if len(columns) == 1:
+                columns[0][1].extend(loose)
+            elif loose or not columns:
+                columns.append((None, loose))
+            cpus = sum(len(p.cpus) for p in node.packages if p.index == package) or sum(len(n.cpus) for n in mine)
+            named = f"Package {package}" if node.packages else "packages not stated"
+            yield package, named + (f" · {plural(cpus, 'CPU')}" if cpus else ""), columns
+        if left:
+            yield None, "place unknown: the system does not report where", [(None, left)]
 
-    def _block(self, block: PackageBlock, x: float, drop: float) -> None:
-        height = HEADER + NUMA_HEIGHT + PADDING
-        known = block.index is not None
-        # The title stands at the package's outer edge; the NUMA nodes face the devices.
-        top = self.side.top(0, height)
-        class_ = "package" if known else "package unknown"
-        self.root.append(element("rect", x=x, y=top, width=block.width, height=height, rx=8, class_=class_))
-        self.root.append(text(x + PADDING, self.side.top(0, HEADER) + 17, block.title, "label"))
-        if block.index is not None:
-            self.left[block.index] = x
-        left = x + PADDING
-        for column in block.columns:
-            if column.numa is not None:
-                self._numa(column.numa, left, self.side.top(HEADER, NUMA_HEIGHT), column.width)
-            elif not known:
-                self.root.append(text(left, top + height / 2 + 10, "the system does not report where", "small"))
-            start = HEADER + NUMA_HEIGHT if column.numa is not None else height
-            self._devices(column, left, start, height, drop)
-            left += column.width + GAP
+    def _column(self, numa: NumaNode | None, devices: Sequence[Device]) -> ET.Element:
+        column = element("div", *([] if numa is None else [self._numa(numa)]), class_="column")
+        gpus = {f"g{gpu.index}" for gpu in self._node.gpus}
+        shared = ((bridge, frozenset(names)) for bridge, names in shared_uplinks(self._node).items())
+        bridges = sorted((each for each in shared if gpus & each[1]), key=lambda each: -len(each[1]))
+        if devices:
+            column.append(element("div", *self._below(devices, bridges), class_="devices"))
+        return column
 
-    def _numa(self, numa: NumaNode, x: float, y: float, width: float) -> None:
-        usable = numa.memory > 0
-        restricted = self.node.allowed_numa_nodes is not None and numa.index not in self.node.allowed_numa_nodes
-        mark = self.findings.mark(f"n{numa.index}")
-        group = element("g", class_=f"numa {mark or ('' if usable else 'empty')}".strip())
+    def _numa(self, numa: NumaNode) -> ET.Element:
+        mark = self._findings.mark(f"n{numa.index}")
+        allowed = self._node.allowed_numa_nodes is None or numa.index in self._node.allowed_numa_nodes
         # Where no NUMA node shows any CPU, or a MiB of memory, nobody said how much there is.
-        none = "no CPUs" if any(each.cpus for each in self.node.numa_nodes) else "not stated"
-        cpus = format_cpu_list(numa.cpus) if numa.cpus else none
-        size = wording.gib(numa.memory) if numa.memory >= 2**20 else "size not stated" if usable else "no memory"
-        words = f"NUMA node {numa.index}: {size}, CPUs {cpus}" + (", not allowed to this process" if restricted else "")
-        group.append(element("title", words))
-        group.append(element("rect", x=x, y=y, width=width, height=NUMA_HEIGHT, rx=5))
-        group.append(text(x + 10, y + 20, marked(f"NUMA {numa.index}", mark), "strong"))
-        if width < 120:
-            group.append(text(x + 10, y + 38, size, "small"))
-        else:
-            group.append(text(x + width - 10, y + 20, size, "small", "end"))
-            below = "not allowed here" if restricted else f"CPUs {cpus}"
-            group.append(text(x + 10, y + 39, _cut(below, (width - 16) / 6.2), "small"))
-        self.root.append(group)
+        none = "no CPUs" if any(each.cpus for each in self._node.numa_nodes) else "CPUs not stated"
+        cpus = f"CPUs {format_cpu_list(numa.cpus)}" if numa.cpus else none
+        size = wording.gib(numa.memory) if numa.memory >= 2**20 else "size not stated" if numa.memory else "no memory"
+        words = [element("b", marked(f"NUMA {numa.index}", mark)), element("span", size)]
+        words.append(element("small", cpus if allowed else f"{cpus}, not allowed to this process"))
+        return element("div", *words, class_=f"numa {mark or ('' if numa.memory else 'empty')}".strip())
 
-    def _devices(self, column: Column, x: float, start: float, package_end: float, drop: float) -> None:
-        total = sum(width_of(d) for d in column.devices) + GAP * (len(column.devices) - 1)
-        left = x + (column.width - total) / 2
-        near, far = self.side.at(start), self.side.at(package_end + drop)
-        box = self.side.top(package_end + drop, DEVICE_HEIGHT)
-        bars: dict[str, list[float]] = {}
-        for device in column.devices:
-            middle = left + width_of(device) / 2
-            above = near
-            for bridge in (b for b, names in self.switches if key_of(device) in names):
-                bars.setdefault(bridge, []).append(middle)
-                above = self.side.at(package_end + _depth(self.levels[bridge]))
-            if isinstance(device, Gpu):
-                self._lanes(device.index, middle, above, far)
-            else:
-                self._upright(middle, above, far, "wire" if isinstance(device, Nic) else "wire gone")
-            if not isinstance(device, Nic):
-                self.centre[device.index] = (middle, len(self.sides) - 1)
-            title, class_, lines = self._device(device)
-            group = element("g", element("title", title), class_=class_)
-            group.append(element("rect", x=left, y=box, width=width_of(device), height=DEVICE_HEIGHT, rx=5))
-            for offset, words, kind in zip((19, 36, 52), lines, ("strong", "small", "small")):
-                group.append(text(middle, box + offset, words, kind, "middle"))
-            self.root.append(group)
-            left += width_of(device) + GAP
-        for bridge, centres in bars.items():
-            level = self.levels[bridge]
-            above = package_end + _depth(level - 1) if level else start
-            self._switch(bridge, centres, above, package_end + _depth(level))
+    def _below(self, devices: Sequence[Device], bridges: Sequence[Bridge]) -> list[ET.Element]:
+        """GPUs, then NICs, those behind a bridge in its box; ``bridges``: the outermost first."""
+        found, left = [], list(devices)
+        for bridge, names in bridges:
+            if mine := [device for device in left if _key(device) in names]:
+                left = [device for device in left if device not in mine]
+                inner = self._below(mine, [each for each in bridges if each[1] < names])
+                behind = element(
+                    "div", self._switch(bridge, names), element("div", *inner, class_="devices"), class_="behind"
+                )
+                found.append((min(map(_place, mine)), behind))
+        found += [(_place(device), self._device(device)) for device in left]
+        return [each for _, each in sorted(found, key=itemgetter(0))]
 
-    def _upright(self, x: float, y1: float, y2: float, class_: str) -> None:
-        self.root.append(element("line", x1=x, x2=x, y1=y1, y2=y2, class_=class_))
+    def _switch(self, bridge: str, names: frozenset[str]) -> ET.Element:
+        mark, rate = self._findings.mark(f"switch:{bridge}"), self._findings.uplinks.get(bridge)
+        told = "" if rate is None else f"  {rate.slow if mark else rate.words}"
+        words = f"PCI bridge {bridge}, shared by {', '.join(sorted(names))}{f', {rate.sentence}' if rate else ''}"
+        label = marked(f"uplink {bridge.split(':', 1)[-1]}{told}", mark)
+        return element("div", label, class_=f"switch {mark}".strip(), title=words)
 
-    def _switch(self, bridge: str, centres: list[float], start: float, end: float) -> None:
-        height = end - SWITCH_HEIGHT
-        y = self.side.top(height, SWITCH_HEIGHT)
-        low, high = min(centres) - 26, max(centres) + 26
-        middle = (low + high) / 2
-        rate = self.findings.uplinks.get(bridge)
-        words = f"PCI bridge {bridge}, shared by {', '.join(sorted(dict(self.switches)[bridge]))}"
-        words += f", {rate.sentence}" if rate else ""
-        self._upright(middle, self.side.at(start), self.side.at(height), "trunk")
-        mark = self.findings.mark(f"switch:{bridge}")
-        group = element("g", element("title", words), class_=f"switch {mark}".strip())
-        group.append(element("rect", x=low, y=y, width=high - low, height=SWITCH_HEIGHT, rx=3))
-        short = bridge.split(":", 1)[-1]
-        # The longest that fits: name and rate, the rate, the name.
-        told = "" if rate is None else rate.slow if mark else rate.words
-        label = f"{short}  {told}" if told else short
-        choices = [f"uplink {label}", label, *([told] if told else []), short]
-        fitting = next((words for words in choices if len(words) * 6.1 < high - low - 12 * bool(mark)), short)
-        group.append(text(middle, y + 12, marked(fitting, mark), "small", "middle"))
-        self.root.append(group)
-
-    def _device(self, device: Device) -> tuple[str, str, tuple[str, str, str]]:
-        """Tooltip, class and the three lines of a device's box."""
-        if isinstance(device, Nic):
-            link = link_words(device.link)
-            lines = "NIC", _cut(device.name, 11), _cut(link, 11) if device.link.gen else ""
-            return f"NIC {device.name} at {device.pci}, {link}", "nic", lines
+    def _device(self, device: Device) -> ET.Element:
+        """A device below its link."""
         if isinstance(device, AbsentGpu):
-            return device.reason, "gpu ghost", (f"GPU {device.index}", f"{SIGNS['FAIL']} absent", "expected here")
-        fault = self.findings.faults.get(device.index)
-        verdict = self.findings.mark(f"g{device.index}") if fault is None else fault.verdict
-        name = (device.name or "GPU").replace("NVIDIA ", "").replace("AMD Instinct ", "").replace("Tesla ", "")
-        link = self.findings.links.get(device.index) or link_words(device.link, most=True)
-        words = f"GPU {device.index}: {device.name or 'model unknown'} at {device.pci}, {link}"
-        words += "" if fault is None else f". {fault.reason}"
-        last = link if device.visible else "hidden from this process"
-        return words, f"gpu {verdict}".strip(), (marked(f"GPU {device.index}", verdict), _cut(name, 17), last)
+            lines, class_, title = (
+                (f"GPU {device.index}", f"{SIGNS['FAIL']} absent", "expected here"),
+                "gpu ghost",
+                device.reason,
+            )
+        elif isinstance(device, Nic):
+            link = link_words(device.link)
+            lines, class_ = ("NIC", device.name, link if device.link.gen else ""), "nic"
+            title = f"NIC {device.name} at {device.pci}, {link}"
+        else:
+            lines, class_, title = self._gpu(device)
+        words = [element("b", lines[0]), *(element("small", line) for line in lines[1:] if line)]
+        lanes = [] if isinstance(device, Nic) else self._lanes(device.index)
+        return element("div", *lanes, element("div", *words, class_=class_, title=title), class_="device")
 
-    def _lanes(self, index: int, middle: float, above: float, far: float) -> None:
-        lanes = self.findings.lanes.get(index)
-        if lanes is None:
-            self._upright(middle, above, far, "wire")
-            return
-        way = self.side.way
-        label = far - way * LINK_HEIGHT * 0.42 + 4
-        for direction, shift, anchor in (("h2d", -5.0, "end"), ("d2h", 5.0, "start")):
-            figure = lanes.get(direction)
-            x = middle + shift
+    def _gpu(self, gpu: Gpu) -> tuple[tuple[str, str, str], str, str]:
+        """Lines, class and tooltip of a GPU's box."""
+        fault = self._findings.faults.get(gpu.index)
+        verdict = self._findings.mark(f"g{gpu.index}") if fault is None else fault.verdict
+        name = (gpu.name or "GPU").replace("NVIDIA ", "").replace("AMD Instinct ", "").replace("Tesla ", "")
+        link = self._findings.links.get(gpu.index) or link_words(gpu.link, most=True)
+        words = f"GPU {gpu.index}: {gpu.name or 'model unknown'} at {gpu.pci}, {link}"
+        words += "" if fault is None else f". {fault.reason}"
+        last = link if gpu.visible else "hidden from this process"
+        return (marked(f"GPU {gpu.index}", verdict), name, last), f"gpu {verdict}".strip(), words
+
+    def _lanes(self, index: int) -> list[ET.Element]:
+        """Both directions of a GPU's link with their rates; nothing where none was asked for."""
+        lanes, made = self._findings.lanes.get(index), []
+        for direction, arrow in (("h2d", "↓"), ("d2h", "↑")) if lanes is not None else ():
+            figure = lanes.get(direction) if lanes else None
             state = figure.shown if figure else "none"
             if state not in ("FAIL", "DEGRADED"):
-                state = self.findings.mark(f"g{index}.link", f"g{index}.{direction}") or state
-            title = element("title", figure.sentence if figure else "not measured")
-            group = element("g", title, class_=f"lane {state}")
-            group.append(element("line", x1=x, x2=x, y1=above, y2=far))
-            tip, back = (far - way, far - 9 * way) if direction == "h2d" else (above + way, above + 9 * way)
-            group.append(element("path", d=f"M{x - 4:.1f} {back:.1f} L{x:.1f} {tip:.1f} L{x + 4:.1f} {back:.1f} z"))
-            sign = SIGNS[state] + " " if state in ("FAIL", "DEGRADED", "INDETERMINATE") else ""
+                state = self._findings.mark(f"g{index}.link", f"g{index}.{direction}") or state
+            sign = SIGNS[state] if state in ("FAIL", "DEGRADED", "INDETERMINATE") else ""
             value = number(figure.value, figure.unit) if figure else "none"
-            group.append(text(x + (-7 if anchor == "end" else 7), label, sign + value, "rate", anchor))
-            self.root.append(group)
+            title = figure.sentence if figure else "not measured"
+            made.append(element("span", f"{sign}{arrow}\u202f{value}", class_=f"lane {state}", title=title))
+        return [element("div", *made, class_="lanes")] if made else []
 
-    def _side_link(self, a: PackageBlock, b: PackageBlock) -> None:
-        """The link between two packages that stand one above the other, along their left sides."""
-        if a.index is None or b.index is None:
-            return
-        ends = [side.at(HEADER + NUMA_HEIGHT / 2) for side in self.sides]
-        paths = []
-        for shift in (-3, 3):
-            inner = [end + shift if way > 0 else end - shift for end, way in zip(ends, (-1, 1))]
-            to = f"H{22 + shift} V{inner[1]:.0f} H{self.left[b.index]:.0f}"
-            paths.append(element("path", d=f"M{self.left[a.index]:.0f} {inner[0]:.0f} {to}", fill="none"))
-        label = self._link(a.index, b.index, paths, 0, 0)
-        label.set("transform", f"translate(12 {sum(ends) / 2:.0f}) rotate(-90)")
-
-    def _package_link(self, a: PackageBlock, b: PackageBlock, x: float) -> None:
-        if a.index is None or b.index is None:
-            return
-        middle, end = self.side.at(HEADER + NUMA_HEIGHT / 2), x + BETWEEN_PACKAGES
-        lines = [element("line", x1=x, x2=end, y1=middle + shift, y2=middle + shift) for shift in (-3, 3)]
-        self._link(a.index, b.index, lines, x + BETWEEN_PACKAGES / 2, middle - 10)
-
-    def _link(self, a: int, b: int, lines: list[ET.Element], x: float, y: float) -> ET.Element:
-        """The link between two packages; returns its label."""
+    def _package_link(self, a: int, b: int) -> ET.Element:
         several = "Links between packages; which are direct is not known"
-        words = f"The link between packages {a} and {b}" if len(self.node.packages) < 3 else several
-        mark = self.findings.mark(f"p{a}-p{b}", f"p{b}-p{a}")
-        label = text(x, y, marked("package link", mark), "small", "middle")
-        self.root.append(element("g", element("title", words), *lines, label, class_=f"package-link {mark}".strip()))
-        return label
+        words = f"The link between packages {a} and {b}" if len(self._node.packages) < 3 else several
+        mark = self._findings.mark(f"p{a}-p{b}", f"p{b}-p{a}")
+        label = element("span", marked("package link", mark))
+        return element("div", label, class_=f"package-link {mark}".strip(), title=words)
+
+    def _links(self) -> Iterator[ET.Element]:
+        """The links between GPUs: one box where every pair of some has the same, else one for each pair where they are few."""
+        drawn = {gpu.index for gpu in self._node.gpus}
+        links = {
+            pair: link
+            for pair, link in self._node.peers.items()
+            if link.startswith(OWN_LINKS) and drawn.issuperset(pair)
+        }
+        for members in _components(links):
+            mine = {pair: link for pair, link in sorted(links.items()) if pair[0] in members}
+            kinds, every = set(mine.values()), len(mine) == len(members) * (len(members) - 1) // 2
+            if len(members) > 2 and (len(mine) > _MOST_LINKS or (every and len(kinds) == 1)):
+                yield self._link(
+                    sorted(members), " and ".join(sorted(kinds)), "every pair" if every else plural(len(mine), "pair")
+                )
+            else:
+                yield from (self._link(list(pair), link) for pair, link in mine.items())
+
+    def _link(self, members: Sequence[int], link: str, which: str = "") -> ET.Element:
+        generation = next(
+            (g.nvlink_generation for g in self._node.gpus if g.index in members and g.nvlink_generation), None
+        )
+        name = "xGMI" if link == "XGMI" else f"NVLink{f' {generation}' if generation else ''}: {link}"
+        words = (
+            f"{name} between {which} of GPUs {numbers(members)}"
+            if which
+            else f"GPU {members[0]} – GPU {members[1]}: {link}"
+        )
+        blamed = [(f"GPU {a} ↔ GPU {b}", self._findings.mark(f"g{a}-g{b}")) for a, b in combinations(members, 2)]
+        told = [(pair, mark) for pair, mark in blamed if mark]
+        named = (
+            f"{words}, {', '.join(marked(*each) for each in told)}"
+            if which and told
+            else marked(words, told[0][1] if told else "")
+        )
+        return element("div", named, class_=" ".join(["fabric", *(mark for _, mark in told[:1])]))
 
     def _description(self) -> str:
-        node = self.node
+        node = self._node
         parts = {"package": node.packages, "host NUMA node": node.host_numa_nodes, "GPU": node.gpus, "NIC": node.nics}
-        words = ", ".join(plural(len(found), what) for what, found in parts.items()) + "."
-        for index, why in sorted(self.findings.absent.items()):
-            words += f" GPU {index} is absent: {why}."
-        for index, fault in sorted(self.findings.faults.items()):
-            words += f" GPU {index} {fault.verdict}: {fault.reason}."
-        return words
+        words = f"Node {node.hostname}: {', '.join(plural(len(found), what) for what, found in parts.items())}."
+        words += "".join(f" GPU {index} is absent: {why}." for index, why in sorted(self._findings.absent.items()))
+        return words + "".join(
+            f" GPU {i} {fault.verdict}: {fault.reason}." for i, fault in sorted(self._findings.faults.items())
+        )
 
 
-def _depth(level: int) -> float:
-    """How far below the package the bridges of a level end."""
-    return (level + 1) * (SWITCH_DROP + SWITCH_HEIGHT)
+def _key(device: Device) -> str:
+    """``g0``, or a NIC's name: what bridges list."""
+    return device.name if isinstance(device, Nic) else f"g{device.index}"
 
 
-def _cut(words: str, length: float) -> str:
-    return words if len(words) <= length else words[: max(1, int(length) - 1)] + "…"
+def _place(device: Device) -> tuple[int, int, str]:
+    return (1, 0, device.pci) if isinstance(device, Nic) else (0, device.index, "")
+
+
+def _components(links: Iterable[tuple[int, int]]) -> list[set[int]]:
+    found: list[set[int]] = []
+    for pair in links:
+        touching = [group for group in found if group & set(pair)]
+        found = [group for group in found if group not in touching] + [set(pair).union(*touching)]
+    return found

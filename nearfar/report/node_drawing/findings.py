@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from nearfar.base import Finding
-from nearfar.nccl import RingHop
 from nearfar.report.figures import SIGNS, Figure
 
 
@@ -31,8 +30,6 @@ class Findings:
     faults: dict[int, Finding] = field(default_factory=dict)
     uplinks: dict[str, UplinkRate] = field(default_factory=dict)
     blamed: dict[str, str] = field(default_factory=dict)
-    #: NCCL's ring through the GPUs.
-    ring: list[RingHop] = field(default_factory=list)
 
     def mark(self, *parts: str) -> str:
         """The verdict that a part which stands in the drawing is marked with; empty where none of its names (a name, or its beginning up
