@@ -145,10 +145,13 @@ def test_which_pair_a_cell_is_of(cell: str, pair: tuple[str, int, int] | None) -
 
 
 def test_curves() -> None:
-    assert curves.totals({"h2d": [(1, 55.0, None)]}) == ""
-    drawn = curves.totals({"h2d": [(1, 55.0, 54.0), (2, 110.0, 108.0)], "both": [(1, 100.0, None), (2, 109.0, None)]})
-    assert "H2D 110.0" in drawn and "both 109.0" in drawn and 'class="series expected h2d"' in drawn
+    found = {"H2D": 110.0, "D2H": 109.0}
+    lines = [
+        curves.CurveLine(name, name, at, ((1024, 9.0), (1 << 20, high)))
+        for at, (name, high) in enumerate(found.items())
+    ]
+    drawn = curves.over_sizes(lines, "GB/s", "Rate over size", "a transfer")
+    assert 'class="series h2d"' in drawn and 'class="series d2h"' in drawn
     labels = [float(y) for y in re.findall(r'y="([\d.]+)" class="label"', drawn)]
     assert abs(labels[0] - labels[1]) >= 14
-    assert "1/" not in curves.tasks({"h2d": [(1, 40.0, 50.0, 60.0), (4, 0.1, 12.0, 13.0)]})
-    assert curves.totals({"h2d": [(1, 0.0, None), (2, 0.0, None)]})
+    assert curves.over_sizes([curves.CurveLine("H2D", "H2D", 0, ((1024, 9.0),))], "GB/s", "Rate", "a transfer") == ""

@@ -71,12 +71,11 @@ class Labels:
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawing, on a page alone. ``legend``: what its marks mean; ``notes``: a line each below it."""
+    """A drawing, on a page alone. ``notes``: a line each below it."""
 
     drawing: Markup
     title: str = ""
     caption: str = ""
-    legend: tuple[str | Markup, ...] = ()
     notes: tuple[str, ...] = ()
     kind: str = ""
 

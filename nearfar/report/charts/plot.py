@@ -39,13 +39,6 @@ def linear(high: float) -> Scale:
     return Scale(lambda value: value / (step * last), ticks)
 
 
-def counted(most: int) -> Scale:
-    """1, 2, … ``most``, evenly, with eight lines at most."""
-    most = max(2, most)
-    every = math.ceil(most / 8)
-    return Scale(lambda count: 0.05 + 0.9 * (count - 1) / (most - 1), [(n, str(n)) for n in range(1, most + 1, every)])
-
-
 def decades(low: float, high: float) -> Scale:
     """Powers of ten around ``low`` and ``high``."""
     first = math.floor(math.log10(low))
@@ -90,22 +83,14 @@ class Plot:
         """The place of a value upwards."""
         return self._low - self._y.at(value) * (self._low - _TOP)
 
-    def line(self, points: Sequence[Point], style: int, tip: Callable[[Point], str], hollow: bool = False) -> None:
-        """A line through marks; ``hollow``: what is expected; ``tip``: the tooltip of a point."""
-        if not points:
-            return
-        group = self._series(style, " expected" if hollow else "")
+    def line(self, points: Sequence[Point], style: int, tip: Callable[[Point], str]) -> None:
+        """A line through marks; ``tip``: the tooltip of a point."""
+        group = element("g", class_=f"series {STYLES[style % len(STYLES)]}")
+        self._root.append(group)
         path = " L".join(f"{self.x(x):.1f} {self.y(y):.1f}" for x, y in points)
         group.append(element("path", d=f"M{path}", fill="none"))
         for x, y in points:
-            group.append(self._mark(style, x, y, 4.6 if hollow else 3.0, tip((x, y))))
-
-    def bar(self, x: float, low: float, high: float, style: int) -> None:
-        """From the least to the most."""
-        group = self._series(style, "", " range")
-        group.append(element("line", x1=self.x(x), x2=self.x(x), y1=self.y(low), y2=self.y(high)))
-        for end in (low, high):
-            group.append(element("line", x1=self.x(x) - 4, x2=self.x(x) + 4, y1=self.y(end), y2=self.y(end)))
+            group.append(self._mark(style, x, y, 3.0, tip((x, y))))
 
     def ends(self, labels: Mapping[str, tuple[float, float]]) -> None:
         """Names at the lines' ends, moved apart where they would cover each other."""
@@ -117,11 +102,6 @@ class Plot:
     def markup(self) -> Markup:
         """The drawing."""
         return markup(self._root)
-
-    def _series(self, style: int, kind: str, more: str = "") -> ET.Element:
-        group = element("g", class_=f"series{kind} {STYLES[style % len(STYLES)]}{more}")
-        self._root.append(group)
-        return group
 
     def _mark(self, style: int, x: float, y: float, r: float, tip: str) -> ET.Element:
         at, up, title = self.x(x), self.y(y), element("title", tip)

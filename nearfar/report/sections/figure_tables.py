@@ -9,7 +9,6 @@ from markupsafe import Markup
 from nearfar import cells
 from nearfar.base import NOT_JUDGED, ORDER, grouped, listed
 from nearfar.report.blocks import Block, Entry, Group, Row, Table, Text, row, table
-from nearfar.report.charts import strips
 from nearfar.report.figures import SIGNS, Figure, class_words, flow_words, number, plural, span, unit_words
 
 from .unmeasured import Gap
@@ -19,30 +18,16 @@ _ON_PAPER, _OPEN, _LONG = 12, 24, 60
 #: Of a figure so many capacities that limit it are named, and so many letters of its name.
 _LIMITS, _NAME = 3, 120
 _STATES = {"failed": f"{SIGNS['FAIL']} failed", "skipped": "– skipped", "missing": f"{SIGNS['INDETERMINATE']} missing"}
-#: What a bar shows, and how it is drawn.
-_LEGEND = {
-    "the figure: of a rate its plateau": strips.Mark("line", "value PASS", 0, 26),
-    "its median": strips.Mark("tick", "median", 4, half=4),
-    "a repeated measurement": strips.Mark("dot", "look", 5, half=2.5),
-    "tuned or published reference": strips.Mark("tick", "tick", 4),
-    "reference from a model, a prediction or siblings": strips.Mark("tick", "tick supposed", 4),
-    "within bounds": strips.Mark("line", "bounds", 0, 26),
-}
 #: The figures of a row: that which is shown first.
 FigureRow = tuple[Figure, ...]
 Checks = Sequence[tuple[str, Sequence[FigureRow], Sequence[Gap]]]
 
 
 def every_figure(checks: Checks) -> list[Block]:
-    """A table for each check (title, rows, gaps), below what its bars mean and the notes on its references."""
+    """A table for each check (title, rows, gaps), below the notes on its references."""
     noted = (row[0].reference for _, rows, _ in checks for row in rows)
     notes = {note: at for at, note in enumerate(dict.fromkeys(r.note for r in noted if r and r.note), 1)}
-    legend = Markup("").join(
-        Markup("<span>{} {}</span>").format(strips.legend(m), words) for words, m in _LEGEND.items()
-    )
-    blocks: list[Block] = (
-        [Text((legend,), "legend bullet-legend block", plain=True)] if any(r for _, r, _ in checks) else []
-    )
+    blocks: list[Block] = []
     if notes:
         listed = [row(Entry(f"note {at}", mark="tight"), note) for note, at in notes.items()]
         blocks.append(Group("Notes on the references", (table((), listed),)))
@@ -71,7 +56,7 @@ def _check(
 
 def _table(rows: Sequence[FigureRow], notes: Mapping[str, int], printed: int) -> Table:
     figures = [figure for row in rows for figure in row]
-    columns = ["verdict", "cell", "class", ">value", "against its reference", "expected"]
+    columns = ["verdict", "cell", "class", ">value", ">of its reference", "expected"]
     columns += ["ceiling"] if (ceilings := any(figure.ceiling for figure in figures)) else []
     columns += ["limited by"] if (limits := any(figure.limited_by for figure in figures)) else []
 
@@ -81,8 +66,7 @@ def _table(rows: Sequence[FigureRow], notes: Mapping[str, int], printed: int) ->
         yield _cell(each)
         yield class_words(figure.path_class)
         yield _value(figure)
-        share = () if figure.share is None else (f"{figure.share * 100:.1f} %",)
-        yield Entry(below=share, drawing=strips.bullet(figure))
+        yield "" if figure.share is None else f"{figure.share * 100:.1f} %"
         note = f"note {notes[reference.note]}" if reference and reference.note else ""
         yield Entry(figure.expected_words, tuple(filter(None, [figure.second_bound, note, figure.before])))
         if ceilings:

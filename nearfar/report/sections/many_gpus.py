@@ -1,4 +1,4 @@
-"""Many GPUs at once, and tasks that share them: a table of steps and a curve for each ramp, tables of GPUs that exchange data.
+"""Many GPUs at once, and tasks that share them: a table of steps for each ramp, tables of GPUs that exchange data.
 
 A step's total and verdict come from the figures; what each GPU and each task had, and what the flows carry alone, from
 the document.
@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
-
-from markupsafe import Markup
 
 from nearfar.base import grouped
 from nearfar.cells import (
@@ -25,8 +23,8 @@ from nearfar.cells import (
     exchange_of,
     load_of,
 )
-from nearfar.report.blocks import Block, Chart, Entry, Group, Row, Text, row, table
-from nearfar.report.charts import NOT_RUN, SKIPPED, CellGaps, curves, figure_entry, gap_entry
+from nearfar.report.blocks import Block, Entry, Group, Row, Text, row, table
+from nearfar.report.charts import NOT_RUN, SKIPPED, CellGaps, figure_entry, gap_entry
 from nearfar.report.figures import Figure, class_words, number, parsed, plural, shown_together, span
 from nearfar.topology import Node
 
@@ -141,50 +139,28 @@ def _saturation(name: str, loads: Mapping[Cell, Load], node: Node, measured: _Me
         package = first.package if name == "packed" and first is not None else None
         return package or 0, len(gpus), gpus
 
-    rows, points = [], dict[str, list[tuple[int, float, float | None]]]()
-    sets = sorted({gpus for gpus, _ in at}, key=order)
-    for gpus in sets:
+    rows = []
+    for gpus in sorted({gpus for gpus, _ in at}, key=order):
         entries = []
         for way in WAYS:
             cell = at.get((gpus, way))
             entry = measured.entry(cell, loads[cell] if cell else None)
             entries.append(entry if (gpus, way) in own else replace(entry, anchor=""))
-            total = measured.total(cell) if cell else None
-            drawn = name != "across" and order(gpus)[0] == order(sets[0])[0]
-            if drawn and total is not None and not total.best_case and total.value is not None:
-                points.setdefault(way, []).append((len(gpus), total.value, total.expected))
         rows.append(row(Entry(plural(len(gpus), "GPU"), (" ".join(f"g{gpu}" for gpu in gpus),), "label"), *entries))
-    chart = _chart(curves.totals({way: points[way] for way in WAYS if way in points}), "the reference", WAYS)
     several = len({gpu.package for gpu in node.gpus}) > 1
-    return _steps(
-        _TITLES[name][several], _CAPTION, list(_COLUMNS.values()), rows, at.values(), why=measured.why, chart=chart
-    )
-
-
-def _chart(drawing: Markup, hollow: str, ways: Sequence[str]) -> list[Chart]:
-    marks = {"h2d": "● H2D", "d2h": "■ D2H", "both": "▲ both"}
-    legend = (*(marks[way] for way in ways), f"hollow, thin: {hollow}")
-    return [Chart(drawing, legend=legend)] if drawing else []
+    return _steps(_TITLES[name][several], _CAPTION, list(_COLUMNS.values()), rows, at.values(), measured.why)
 
 
 def _sharing(loads: Mapping[Cell, Load], measured: _Measured) -> list[Block]:
     at = {(load.tasks, load.ways): cell for cell, load in loads.items()}
     ways, counts = [way for way in WAYS if any(w == way for _, w in at)], sorted({tasks for tasks, _ in at})
-    rows, points = [], dict[str, list[tuple[int, float, float, float]]]()
+    rows = []
     for tasks in counts:
-        entries = []
-        for way in ways:
-            cell = at.get((tasks, way))
-            entries.append(measured.entry(cell, loads[cell] if cell else None))
-            total = measured.total(cell) if cell else None
-            if cell is None or total is None or total.best_case or not (rates := measured.rates(cell, loads[cell])):
-                continue
-            mean = (total.value or 0.0) / (len(loads[cell].gpus) * tasks)
-            points.setdefault(way, []).append((tasks, min(rates), mean, max(rates)))
+        cells = [at.get((tasks, way)) for way in ways]
+        entries = [measured.entry(cell, loads[cell] if cell else None) for cell in cells]
         rows.append(row(Entry(f"{plural(tasks, 'task')} a GPU", mark="label"), *entries))
-    chart = _chart(curves.tasks({way: points[way] for way in ways if way in points}), "1/k of one task's", ways)
     columns, title = [_COLUMNS[way] for way in ways], "Tasks that share every GPU, all GPUs at once"
-    return _steps(title, _CAPTION_OF_TASKS, columns, rows, list(loads), measured.why, chart)
+    return _steps(title, _CAPTION_OF_TASKS, columns, rows, list(loads), measured.why)
 
 
 def exchange_tables(
@@ -222,9 +198,10 @@ def _unordered(pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     return tuple(sorted((min(pair), max(pair)) for pair in pairs))
 
 
-def _steps(title: str, caption: str, columns: Sequence[str], rows: Sequence[Row], asked: Iterable[Cell], why: CellGaps,
-          chart: Sequence[Chart] = ()) -> list[Block]:  # fmt: skip
-    """A table of cells with its chart; a sentence where every one of them was skipped, nothing without rows."""
+def _steps(
+    title: str, caption: str, columns: Sequence[str], rows: Sequence[Row], asked: Iterable[Cell], why: CellGaps
+) -> list[Block]:
+    """A table of cells; a sentence where every one of them was skipped, nothing without rows."""
     if not rows:
         return []
     gaps = [why.place(cell) for cell in asked]
@@ -232,4 +209,4 @@ def _steps(title: str, caption: str, columns: Sequence[str], rows: Sequence[Row]
         reason = f"– No figure here: every cell was skipped. {gaps[0].reason}"
         return [Group(title, (Text((reason,), "small nothing"),))]
     listed = table(["", *columns], rows, caption=f"GB/s, {caption}", kind="heat steps")
-    return [Group(title, (listed, *chart), folded=True if len(rows) > _OPEN else None, kind="ramp-figure")]
+    return [Group(title, (listed,), folded=True if len(rows) > _OPEN else None, kind="ramp-figure")]
