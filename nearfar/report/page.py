@@ -129,7 +129,7 @@ def section(
         uplinks = sections.uplink_rates(machine, explained.capacities)
         drawn = replace(drawn, uplinks=uplinks, blamed=dict.fromkeys(explained.blamed, mark))
         drawing = draw(machine, drawn)
-    state, node_type = sections.state_line(node), None
+    others, node_type = sections.who_else(node), None
     titled = [(headline.title(check.name), check) for check in node.checks]
     if node.modelled:
         node_type = sections.modelled_type(node.name, faults)
@@ -139,7 +139,7 @@ def section(
         explained=explained, drawn=drawn,
         blocks=[
             table((), overview, kind="checks block"),
-            *([Text((f"State: {state}",), "block")] if state else []),
+            *([Text((others,), "block")] if others else []),
             # The answer itself stands once, at the top of the page: here is what it rests on.
             *_explaining("What explains what is slow", explained.faults, f"{anchor}.faults"),
             *(sections.beside(node_type, [(title, found[each.name]) for title, each in titled], anchor) if node_type else []),

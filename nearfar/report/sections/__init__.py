@@ -19,7 +19,7 @@ from .cell_maps import legend, maps, ratio_blocks
 from .explaining import modelled_type, uplink_rates, used_capacities
 from .figure_tables import every_figure
 from .many_gpus import exchange_tables, ramps
-from .node_state import findings_table, gpu_table, state_line
+from .node_state import findings_table, gpu_table, who_else
 from .published import beside
 from .size_curves import curves_over_size
 from .unmeasured import Gap, gaps, nothing

@@ -1,15 +1,15 @@
-"""A node while it was measured: its state in one line (clocks, ECC, errors, who else was there), its checks' findings, its GPUs."""
+"""A node while it was measured: who else was there, its checks' findings, its GPUs with their clocks and errors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, Finding, grouped
 from nearfar.measurement import MachineUse, machine_uses
 from nearfar.report.blocks import Block, Entry, Row, row, titled_table
 from nearfar.report.explanations import or_note
-from nearfar.report.figures import SIGNS, link_words, numbers, plural
+from nearfar.report.figures import SIGNS, link_words
 from nearfar.topology import Gpu, Node
 from nearfar.verdict import SIBLINGS_ONLY, NodeRun
 
@@ -18,50 +18,22 @@ _OTHERS = 1.0
 _STEAL = 0.05
 
 
-def state_line(node: NodeRun) -> str:
-    """What is known of it; empty where nothing is, and of a modelled node."""
+def who_else(node: NodeRun) -> str:
+    """Who else used it meanwhile, in a sentence; empty where nobody looked, and of a modelled node."""
     if node.modelled:
         return ""
-    loads = [each for check in node.checks for each in check.document.get("gpus_under_load", [])]
-    said = [words for words in (_clocks(loads), _ecc(node), _errors(loads)) if words]
-    who = or_note(lambda: _who_else(node), lambda why: why, "Reading who else used the machine")
-    looked = not who and any(machine_uses(check.document) for check in node.checks)
-    said += ["nobody else was seen on the machine"] if looked else []
-    line = f"{'; '.join(said)}." if said else ""
-    return " ".join(filter(None, [line[:1].upper() + line[1:], who]))
+    return or_note(lambda: _who_else(node), lambda why: why, "Reading who else used the machine")
 
 
-def _clocks(loads: list[dict[str, Any]]) -> str:
-    held = grouped((str(reason), each["index"]) for each in loads for reason in each.get("throttle") or ())
-    words = ", ".join(f"{reason.replace('_', ' ')} on GPU {numbers({*gpus})}" for reason, gpus in held.items())
-    return f"clocks held down: {words}" if held else "no clock was held down under load" if loads else ""
-
-
-def _ecc(node: NodeRun) -> str:
-    known = [gpu for gpu in node.node.gpus if gpu.ecc is not None] if node.node else []
-    if not known:
-        return ""
-    off = [gpu.index for gpu in known if not gpu.ecc]
-    return f"ECC is off on GPU {numbers(off)}" if off else f"ECC is on ({plural(len(known), 'GPU')})"
-
-
-def _errors(loads: list[dict[str, Any]]) -> str:
-    words = []
-    for key, what in (("uncorrected_errors", "uncorrected memory errors"), ("replays", "PCIe replays")):
-        counts = {each["index"]: each[key] for each in loads if each.get(key)}
-        each = ", ".join(f"{count} on GPU {gpu}" for gpu, count in sorted(counts.items()))
-        words += [f"{what}: {each}"] if counts else []
-    return "; ".join(words)
-
-
-def _who_else(node: NodeRun) -> str | None:
-    """A sentence where others took more than one CPU on the average of a check's run, steal time was seen, or a process of
-    others was on a GPU; None where nothing of it was seen, or nobody looked."""
+def _who_else(node: NodeRun) -> str:
+    """Others are seen where they took more than one CPU on the average of a check's run, where steal time was, or a process of theirs on
+    a GPU."""
     uses = [use for check in node.checks for use in machine_uses(check.document)]
     most = max((use.steal or 0 for use in uses), default=0)
     steal = f"its hypervisor withheld {most:.1f} CPUs (steal time)" if most > _STEAL else None
     said = [words for words in (_others_cpus(uses), steal, _others_gpus(uses)) if words]
-    return f"While this node was measured, {'; '.join(said)}." if said else None
+    nobody = "Nobody else was seen on the machine." if uses else ""
+    return f"While this node was measured, {'; '.join(said)}." if said else nobody
 
 
 def _others_cpus(uses: Sequence[MachineUse]) -> str | None:
@@ -104,10 +76,12 @@ def gpu_table(node: NodeRun) -> list[Block]:
     """The GPUs with their links, under load too where that was recorded."""
     if node.node is None or not node.node.gpus:
         return []
-    loads = {each.get("index"): each for check in node.checks for each in check.document.get("gpus_under_load", [])}
+    loads = grouped(
+        (each.get("index"), each) for check in node.checks for each in check.document.get("gpus_under_load", [])
+    )
     own_links = "NVLink" if all(gpu.vendor is None for gpu in node.node.gpus) else "xGMI"
     columns = ["GPU", "model", "PCI", "NUMA node", "link at most", own_links, "state"]
-    columns += ["link under load", "throttled", "replays"] if loads else []
+    columns += ["link under load", "throttled", "replays", "memory errors"] if loads else []
     rows: list[Row | Sequence[Entry | str]] = []
     for gpu in node.node.gpus:
         entries: list[Entry | str] = [
@@ -115,7 +89,7 @@ def gpu_table(node: NodeRun) -> list[Block]:
             "not stated" if gpu.numa_node is None else str(gpu.numa_node),
             link_words(gpu.link, most=True), _lanes(gpu, node.node), _state(gpu),
         ]  # fmt: skip
-        rows.append([*entries, *(_under_load(gpu, loads.get(gpu.index)) if loads else [])])
+        rows.append([*entries, *(_under_load(loads.get(gpu.index, ()), gpu.link.kind == "pcie") if loads else [])])
     return titled_table("GPUs", rows, columns)
 
 
@@ -134,15 +108,11 @@ def _state(gpu: Gpu) -> str:
     return ", ".join(filter(None, words)) or "not recorded"
 
 
-def _under_load(gpu: Gpu, load: dict[str, object] | None) -> list[str]:
-    if load is None:
-        return ["not recorded"] * 3
-    link, replays = load.get("link"), load.get("replays")
-    known = isinstance(link, dict) and link.get("gen") and gpu.link.kind == "pcie"
-    reasons = load.get("throttle")
-    throttled = ", ".join(map(str, reasons)) if isinstance(reasons, list) else ""
-    return [
-        f"PCIe {link['gen']} ×{link['width']}" if known and isinstance(link, dict) else "not recorded",
-        f"{SIGNS['DEGRADED']} {throttled}" if throttled else "no",
-        "not recorded" if replays is None else str(replays),
-    ]
+def _under_load(loads: Sequence[Mapping[str, Any]], pcie: bool) -> list[str]:
+    """The last link under load; every reason that held down the clocks, and the most errors, of all checks."""
+    links = [each["link"] for each in loads if (each.get("link") or {}).get("gen")] if pcie else []
+    held = dict.fromkeys(str(reason) for each in loads for reason in each.get("throttle") or ())
+    found = [f"PCIe {link['gen']} ×{link['width']}" for link in links[-1:]] or ["not recorded"]
+    found.append(f"{SIGNS['DEGRADED']} {', '.join(held)}" if held else "no" if loads else "not recorded")
+    counts = ([each[key] for each in loads if each.get(key) is not None] for key in ("replays", "uncorrected_errors"))
+    return [*found, *(str(max(known)) if known else "not recorded" for known in counts)]
