@@ -142,7 +142,7 @@ def section(
             *([Text((others,), "block")] if others else []),
             # The answer itself stands once, at the top of the page: here is what it rests on.
             *_explaining("What explains what is slow", explained.faults, f"{anchor}.faults"),
-            *(sections.beside(node_type, [(title, found[each.name]) for title, each in titled], anchor) if node_type else []),
+            *(sections.beside(node_type, everything, anchor) if node_type else []),
             *shown,
             *(sections.used_capacities(node_type, everything, anchor) if node_type else []),
             *_explaining("What limits many flows at once", explained.capacities, f"{anchor}.capacities"),

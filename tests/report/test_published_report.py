@@ -16,6 +16,7 @@ from nearfar.model.prediction import load_node_type
 from nearfar.report import headline
 from nearfar.report.blocks import Group, Table, Text
 from nearfar.report.explanations import Explained
+from nearfar.report.figures import Figure
 from nearfar.report.page import Section
 from nearfar.report.page import section as section_of
 from nearfar.report.sections import unmeasured
@@ -54,13 +55,21 @@ def line(folder: Path) -> str:
     return first.sentences[0]
 
 
-def tables(folder: Path) -> list[Table]:
-    return [each for each in published(folder).blocks if isinstance(each, Table) and len(each.columns) == 5]
+def words(folder: Path) -> str:
+    tables = (each for each in published(folder).blocks if isinstance(each, Table))
+    return " ".join(entry.words for one in tables for each in one.rows for entry in each.entries)
 
 
-def rows(folder: Path) -> dict[str, tuple[str, ...]]:
-    words = [[entry.words for entry in each.entries] for one in tables(folder) for each in one.rows]
-    return {what: tuple(more) for what, *more in words}
+def figures(folder: Path) -> dict[str, Figure]:
+    return {
+        figure.pretty: figure for own in section(folder).figures.values() for figure in own if figure.published_beside
+    }
+
+
+def told(figure: Figure) -> tuple[float | None, str, str]:
+    """What was published, and the model's value and share."""
+    assert figure.value is not None and figure.share is not None
+    return figure.expected, f"{figure.value:.2f}", "input" if figure.basis == "input" else f"{100 * figure.share:.1f} %"
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -76,37 +85,32 @@ def test_what_holds_of_every_modelled_page(pages: dict[str, Page], name: str) ->
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_every_modelled_figure_with_a_published_counterpart_stands_beside_it(runs: dict[str, Path], name: str) -> None:
     shown = section(runs[name])
-    figures = [f for own in shown.figures.values() for f in own if f.reference and f.reference.origin == "published"]
-    assert bool(figures) == (name not in ("dl160", "pop-four-gpus"))
-    own = [f for f in figures if f.basis == "input"]
-    assert (f" {len(own)} inputs of the model left out" in line(runs[name])) == bool(figures)
-    assert bool(figures) or line(runs[name]).startswith("No figure was published")
-    told = " ".join(each.entries[1].words for one in tables(runs[name]) for each in one.rows)
-    assert all(f"{f.expected:g}" in told for f in figures)
-    # In the maps too: the published figure and the difference, in place of a share.
-    assert all(f.against.startswith(f"published {f.expected:g}") for f in figures)
+    found = [f for own in shown.figures.values() for f in own if f.reference and f.reference.origin == "published"]
+    assert bool(found) == (name not in ("dl160", "pop-four-gpus"))
+    own = [f for f in found if f.basis == "input"]
+    assert (f" {len(own)} inputs of the model left out" in line(runs[name])) == bool(found)
+    assert bool(found) or line(runs[name]).startswith("No figure was published")
+    # In the maps: the published figure and the difference, in place of a share.
+    assert all(f.against.startswith(f"published {f.expected:g}") for f in found)
     assert all(f.against == f"published {f.expected:g}, input" for f in own)
 
 
 def test_summits_published_tables(runs: dict[str, Path]) -> None:
-    found = rows(runs["summit"])
-    assert found["near H2D: n0→g0"] == ("45.93 GB/s", "45.93", "–", "input")
-    assert found["near both: n0→g2 + g2→n0"] == ("77.36 GB/s", "77.36", "–", "input")
+    found = figures(runs["summit"])
+    assert told(found["n0→g0"]) == (45.93, "45.93", "input")
+    assert told(found["n0→g2 + g2→n0"]) == (77.36, "77.36", "input")
     six = "g0→n0 + g3→n1 + g1→n0 + g4→n1 + g2→n0 + g5→n1"
-    assert found[f"near D2H, 6 GPUs: {six}"] == ("268.05 GB/s", "274.60", "+2.4 %", "predicted")
+    assert told(found[six]) == (268.05, "274.60", "102.4 %")
     # Package 1's pairs have their own mean.
-    assert found["NV2 staged: g3→g4 /staged, g4→g3 /staged and 4 more"][:2] == ("25.84 GB/s", "25.84")
-    assert found["Peer access off, both directions, across (mean): g0→g3 /staged + g3→g0 /staged"][2:] == (
-        "–",
-        "input",
-    )
+    assert told(found["g3→g4 /staged"])[:2] == (25.84, "25.84")
+    assert "Peer access off, both directions, across (mean): g0→g3 /staged + g3→g0 /staged" in words(runs["summit"])
     assert "predicted, which differ by −1.2 % to +2.4 % from what was published" in line(runs["summit"])
 
 
 def test_sierras_published_tables(runs: dict[str, Path]) -> None:
-    found = rows(runs["sierra"])
+    found = figures(runs["sierra"])
     four = "n0→g0 + g0→n0 + n1→g2 + g2→n1 + n0→g1 + g1→n0 + n1→g3 + g3→n1"
-    assert found[f"near both, 4 GPUs: {four}"] == ("283.08 GB/s", "278.30", "−1.7 %", "predicted")
+    assert told(found[four]) == (283.08, "278.30", "98.3 %")
     shown = section(runs["sierra"])
     left_out = unmeasured.gaps(next(check for check in shown.run.checks if check.name == "peer_check"), "")
     # Who drives a copy was not published: reads (g0:g1@g1) are left out, as on Summit.
@@ -115,9 +119,8 @@ def test_sierras_published_tables(runs: dict[str, Path]) -> None:
 
 def test_all_gpus_of_keeneland_at_once(runs: dict[str, Path]) -> None:
     """What nobody knows bounds from above: 16.2 was published, 17.1 is the best case, and contradicts nothing."""
-    found = rows(runs["keeneland"])
-    three = "near H2D, 3 GPUs: n0→g0 + n1→g1 + n1→g2"
-    assert found[three] == ("16.2 GB/s", "17.10", "+5.6 %", "upper bound")
+    three = figures(runs["keeneland"])["n0→g0 + n1→g1 + n1→g2"]
+    assert told(three) == (16.2, "17.10", "105.6 %") and three.basis == "upper bound"
     ramp = section(runs["keeneland"]).figures["saturation_check"]
     bound = next(f for f in ramp if f.pretty == "n0→g0 + n1→g1 + n1→g2")
     assert (bound.written, bound.against) == ("≤ 17.1", "published 16.2")
@@ -150,8 +153,8 @@ def test_what_the_page_predicts_has_the_made_up_fault(runs: dict[str, Path]) -> 
     node = run_directory.read(runs["keeneland"]).nodes[0]
     shown = section_of(0, node, Explained(), ["g0.h2d=0.5"])
     group = next(each for each in shown.blocks if isinstance(each, Group) and each.anchor.endswith("published"))
-    words = [e.words for one in group.blocks if isinstance(one, Table) for each in one.rows for e in each.entries]
-    assert not any(each.startswith("17.10, 1.90 a task") for each in words) and any("0.95 a task" in w for w in words)
+    found = [e.words for one in group.blocks if isinstance(one, Table) for each in one.rows for e in each.entries]
+    assert not any(each.startswith("17.10, 1.90 a task") for each in found) and any("0.95 a task" in w for w in found)
 
 
 def test_a_made_up_fault_that_slows_nothing_has_no_why(tmp_path: Path) -> None:

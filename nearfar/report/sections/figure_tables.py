@@ -66,7 +66,8 @@ def _table(rows: Sequence[FigureRow], notes: Mapping[str, int], printed: int) ->
         yield _cell(each)
         yield class_words(figure.path_class)
         yield _value(figure)
-        yield "" if figure.share is None else f"{figure.share * 100:.1f} %"
+        inputs = figure.published_beside and figure.basis == "input"
+        yield "input" if inputs else "" if figure.share is None else f"{figure.share * 100:.1f} %"
         note = f"note {notes[reference.note]}" if reference and reference.note else ""
         yield Entry(figure.expected_words, tuple(filter(None, [figure.second_bound, note, figure.before])))
         if ceilings:

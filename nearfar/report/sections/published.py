@@ -1,4 +1,4 @@
-"""A modelled node beside the published figures of its type: what agrees, by how much, and what has no counterpart."""
+"""What was published of a modelled node's type: how far its figures are from it, and what no figure of its checks has beside it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nearfar import cells
-from nearfar.base import grouped, listed
+from nearfar.base import grouped
 from nearfar.model.prediction import NodeType, Prediction, predict
-from nearfar.report.blocks import Block, Group, Table, Text, table
-from nearfar.report.figures import Figure, kind_parts, number, percent, plural, unit_words
+from nearfar.report.blocks import Block, Group, Text, table
+from nearfar.report.figures import Figure, number, percent, plural
 
 #: Figures that the model was made from: beside what was published they agree with themselves.
-NO_AGREEMENT = ("input", "of inputs")
-_WORDS = (
-    "input: the model was made from this figure, which then agrees with itself and proves nothing; assumed: the model takes it from a "
-    "part of the same kind in this node, or a capacity of `kind: assumed` limits it; of inputs: a ratio of inputs; predicted: the model's "
-    "own answer; upper bound: an unknown capacity may limit it more; nominal: an upper bound by links whose ceiling is itself not certain"
-)
-_Row = tuple[str, str, str, str, str]
+_INPUTS = ("input", "of inputs")
 #: Of figures of each kind, how many they are and how far from what was published.
 _SAID = {
     "predicted": "{figures} predicted, which differ by {off} from what was published",
@@ -28,38 +22,56 @@ _SAID = {
 }
 
 
-def beside(node_type: NodeType, checks: Sequence[tuple[str, Sequence[Figure]]], anchor: str) -> list[Block]:
-    """The comparison of a modelled node of this type, which has the node's faults; ``checks`` are titles with their figures. Nothing where
-    nothing was published."""
-    by_check = {title: [(f, _how(f)) for f in figures if f.published_beside] for title, figures in checks}
-    compared = [each for found in by_check.values() for each in found]
-    tables = [_table(title, _rows(found)) for title, found in by_check.items() if found]
-    listed = node_type.published
-    entries = [(entry, predict(cells.parse(entry["cell"]), node_type)) for entry in listed.get("cells", [])]
-    if extra := [_extra(entry, found) for entry, found in entries if "value" in entry]:
-        tables.append(_table("Cells that the checks do not show, predicted for this page", extra))
-    said = [(_name(e), e["says"], _told(found), ", ".join(found.limited_by)) for e, found in entries if "says" in e]
+def beside(node_type: NodeType, figures: Sequence[Figure], anchor: str) -> list[Block]:
+    """How far the figures of a modelled node of this type, which has the node's faults, are from what was published, and the published
+    cells that no check shows. Nothing where nothing was published. Each figure has its own beside it."""
+    compared = [figure for figure in figures if figure.published_beside]
+    known = node_type.published
+    told = [_told(entry, predict(cells.parse(entry["cell"]), node_type)) for entry in known.get("cells", [])]
     others = []
-    for each in listed.get("not_modelled", []):
+    for each in known.get("not_modelled", []):
         cannot = f"; cannot be {each['impossible']}" if "impossible" in each else ""
         others.append((each["what"], f"{each.get('figures', '')}{cannot}", each["why"]))
-    if not tables and not said and not others:
+    if not (compared or told or others):
         return []
-    words = ("cell", "published", "modelled, GB/s", "limited by")
+    columns = ("cell", "published", "modelled, GB/s", "limited by")
     blocks: list[Block] = [
         Text((_line(compared),), "answer"),
-        Text((f"published: {node_type.source}", *((_WORDS,) if tables else ()), *listed.get("remarks", []))),
-        *tables,
-        *([table(words, said, title="Published in words, without a figure", kind="explaining")] if said else []),
-        *([table(("what", "figures", "why not modelled"), others, title="Published, without a modelled counterpart", kind="explaining")]
+        Text((f"published: {node_type.source}", *known.get("remarks", []))),
+        *([table(columns, told, title="Cells that the checks do not show", kind="explaining")] if told else []),
+        *([table(("what", "figures", "why not modelled"), others, title="Without a modelled counterpart", kind="explaining")]
           if others else []),
     ]  # fmt: skip
     return [Group("Beside the published figures", tuple(blocks), anchor=f"{anchor}.published", kind="explains")]
 
 
-def _table(title: str, rows: Sequence[_Row]) -> Table:
-    columns = ("figure", ">published", ">modelled, GB/s", ">difference", "in the model")
-    return table(columns, rows, title=title, kind="explaining")
+def _told(entry: Mapping[str, Any], found: Prediction) -> tuple[str, str, str, str]:
+    """A published cell, and its prediction: the total, what each flow or task has where there are several, whether it is the best case."""
+    name = f"{entry['what']}: {cells.pretty(cells.parse(entry['cell']))}"
+    published = entry["says"] if "says" in entry else f"{float(entry['value']):g} GB/s"
+    if found.total is None:
+        return name, published, "unknown", ""
+    rates = [rate / flow.tasks for flow, rate in found.flows.items() if rate is not None]
+    tasks = any(flow.tasks > 1 for flow in found.flows)
+    several = len(rates) > 1 and any(flow.kind != "stream" for flow in found.flows)
+    each = f", {number(min(rates))} a {'task' if tasks else 'flow'}" if several else ""
+    off = _off([found.total / float(entry["value"]) - 1]) if "value" in entry and found.basis not in _INPUTS else ""
+    words = [f"{found.total:.2f}{each}", off, found.basis if "value" in entry or found.unknown else ""]
+    return name, published, ", ".join(filter(None, words)), ", ".join(found.limited_by)
+
+
+def _line(compared: Sequence[Figure]) -> str:
+    if not compared:
+        return "No figure was published of a cell that the checks show."
+    shares = grouped((_how(figure), figure.share - 1) for figure in compared if figure.share is not None)
+    inputs = sum(len(found) for how, found in shares.items() if how in _INPUTS)
+    words = [] if "predicted" in shares else ["no figure predicted"]
+    for how, said in _SAID.items():
+        if found := shares.get(how):
+            words.append(said.format(count=len(found), figures=plural(len(found), "figure"), off=_off(found)))
+    told = f"{'; '.join(words)}."
+    left_out = f"{plural(inputs, 'input')} of the model left out: beside what was published they agree with themselves."
+    return f"{told[0].upper()}{told[1:]} {left_out}"
 
 
 def _how(figure: Figure) -> str:
@@ -67,61 +79,5 @@ def _how(figure: Figure) -> str:
     return "of inputs" if figure.is_ratio and figure.basis == "input" else figure.basis or "predicted"
 
 
-def _rows(figures: Sequence[tuple[Figure, str]]) -> list[_Row]:
-    named = ((" ".join(filter(None, kind_parts(figure))), figure, how) for figure, how in figures)
-    groups = grouped(((what, figure.expected or 0.0, how), figure) for what, figure, how in named)
-    kinds = list(dict.fromkeys(what for what, _, _ in groups))
-    ordered = sorted(groups.items(), key=lambda item: kinds.index(item[0][0]))
-    return [_row(what, value, how, members) for (what, value, how), members in ordered]
-
-
-def _row(what: str, published: float, how: str, members: Sequence[Figure]) -> _Row:
-    values = [figure.value for figure in members if figure.value is not None]
-    unit = members[0].unit
-    named = listed([figure.pretty for figure in members], 2)
-    # A digit more than elsewhere: these are compared with what was printed.
-    modelled = "–".join(dict.fromkeys(f"{value:.{2 + (unit == '1')}f}" for value in (min(values), max(values))))
-    difference = _agreement([value / published - 1 for value in values], how)
-    return f"{what}: {named}", f"{published:g} {unit_words(unit)}".rstrip(), modelled, difference, how
-
-
-def _extra(entry: Mapping[str, Any], prediction: Prediction) -> _Row:
-    """A published figure of a cell that the page predicts."""
-    value, total = float(entry["value"]), prediction.total
-    difference = "–" if total is None else _agreement([total / value - 1], prediction.basis)
-    return _name(entry), f"{value:g} GB/s", _told(prediction), difference, prediction.basis
-
-
-def _name(entry: Mapping[str, Any]) -> str:
-    return f"{entry['what']}: {cells.pretty(cells.parse(entry['cell']))}"
-
-
-def _told(prediction: Prediction) -> str:
-    """The total, what each flow or task has where there are several, and whether that is the best case."""
-    if prediction.total is None:
-        return "unknown"
-    rates = [rate / flow.tasks for flow, rate in prediction.flows.items() if rate is not None]
-    tasks = any(flow.tasks > 1 for flow in prediction.flows)
-    several = len(rates) > 1 and any(flow.kind != "stream" for flow in prediction.flows)
-    each = f", {number(min(rates))} a {'task' if tasks else 'flow'}" if several else ""
-    return f"{prediction.total:.2f}{each}{f', {prediction.basis}' if prediction.unknown else ''}"
-
-
-def _agreement(parts: Sequence[float], how: str) -> str:
-    """The difference from what was published; none of an input, which is compared with itself."""
-    return "–" if how in NO_AGREEMENT else " to ".join(dict.fromkeys((percent(min(parts)), percent(max(parts)))))
-
-
-def _line(compared: Sequence[tuple[Figure, str]]) -> str:
-    if not compared:
-        return "No figure was published of a cell that the checks show."
-    shares = grouped((how, figure.share - 1) for figure, how in compared if figure.share is not None)
-    inputs = sum(len(found) for how, found in shares.items() if how in NO_AGREEMENT)
-    words = [] if "predicted" in shares else ["no figure predicted"]
-    for how, said in _SAID.items():
-        if found := shares.get(how):
-            count, off = len(found), _agreement(found, how)
-            words.append(said.format(count=count, figures=plural(count, "figure"), off=off))
-    told = f"{'; '.join(words)}."
-    left_out = f"{plural(inputs, 'input')} of the model left out: beside what was published they agree with themselves."
-    return f"{told[0].upper()}{told[1:]} {left_out}"
+def _off(parts: Sequence[float]) -> str:
+    return " to ".join(dict.fromkeys((percent(min(parts)), percent(max(parts)))))
