@@ -144,7 +144,6 @@ def section(
             *_explaining("What explains what is slow", explained.faults, f"{anchor}.faults"),
             *(sections.beside(node_type, everything, anchor) if node_type else []),
             *shown,
-            *(sections.used_capacities(node_type, everything, anchor) if node_type else []),
             *_explaining("What limits many flows at once", explained.capacities, f"{anchor}.capacities"),
             *sections.findings_table(findings),
             *sections.gpu_table(node),

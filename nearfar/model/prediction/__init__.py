@@ -10,7 +10,7 @@ from __future__ import annotations
 from .capacities import Capacity, implied_capacities, switches, with_nominal_rates, xgmi_rate
 from .ceilings import flow_link, lanes_ceiling, lanes_fault, line_rate, link_ceiling, link_fault, peer_link
 from .compiled import CompiledCell, known_values
-from .crossings import READ_AND_WRITTEN, crossed
+from .crossings import READ_AND_WRITTEN
 from .fair_shares import Constraint, max_min
 from .host_peers import link_of
 from .host_peers import with_them as with_host_peers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nearfar.base import NearfarError
@@ -49,13 +49,6 @@ def shares_of(cell: Cell, node_type: NodeType) -> list[CapacityShare]:
         if not joint.lone and set(joint.flows) <= set(by_plain):
             shares.append(CapacityShare(cap, {by_plain[flow]: 1.0 for flow in joint.flows}))
     return shares
-
-
-def crossed(cells: Iterable[Cell], node_type: NodeType) -> list[Capacity]:
-    """Every capacity and cap that flows of ``cells`` cross, known or not, each once and in order; what both directions share where
-    some cell uses both."""
-    shares = (share for cell in cells for share in shares_of(cell, node_type) if not share.one_way)
-    return list({share.capacity.name: share.capacity for share in shares}.values())
 
 
 def crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tuple[Capacity, float]]:

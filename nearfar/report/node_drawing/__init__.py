@@ -6,4 +6,4 @@ Needs: base, topology, report.charts, report.figures.
 from __future__ import annotations
 
 from .drawing import draw
-from .findings import Findings, UplinkRate
+from .findings import Findings

@@ -121,11 +121,11 @@ class _Drawing:
         return [each for _, each in sorted(found, key=itemgetter(0))]
 
     def _switch(self, bridge: str, names: frozenset[str]) -> ET.Element:
-        mark, rate = self._findings.mark(f"switch:{bridge}"), self._findings.uplinks.get(bridge)
-        told = "" if rate is None else f"  {rate.slow if mark else rate.words}"
-        words = f"PCI bridge {bridge}, shared by {', '.join(sorted(names))}{f', {rate.sentence}' if rate else ''}"
-        label = marked(f"uplink {bridge.split(':', 1)[-1]}{told}", mark)
-        return element("div", label, class_=f"switch {mark}".strip(), title=words)
+        mark, rate = self._findings.mark(f"switch:{bridge}"), self._findings.uplinks.get(bridge, "")
+        # What is blamed is no lower bound.
+        label = f"uplink {bridge.split(':', 1)[-1]} {rate.replace('≥ ', '') if mark else rate}".rstrip()
+        words = f"PCI bridge {bridge}, shared by {', '.join(sorted(names))}"
+        return element("div", marked(label, mark), class_=f"switch {mark}".strip(), title=words)
 
     def _device(self, device: Device) -> ET.Element:
         """A device below its link."""

@@ -9,26 +9,16 @@ from nearfar.report.figures import SIGNS, Figure
 
 
 @dataclass(frozen=True)
-class UplinkRate:
-    """What a shared uplink carries: ``words`` for its box (``↓ ≥ 24.6 ↑ ≥ 25.1``), ``slow`` where it is blamed (``↓ 12.6 ↑ 12.8``), which
-    is no lower bound; ``sentence`` for its tooltip."""
-
-    words: str
-    slow: str
-    sentence: str
-
-
-@dataclass(frozen=True)
 class Findings:
-    """What is known beside the node itself. Keys are GPU numbers; ``lanes`` has the near figures of ``h2d`` and ``d2h`` for each,
-    ``uplinks`` is by PCI bridge; ``blamed`` are the parts that explain what is slow (``g2.link``, ``n0.memory``), with their mark's
-    verdict."""
+    """What is known beside the node itself. Keys are GPU numbers; ``lanes`` has the near figures of ``h2d`` and ``d2h`` for each;
+    ``uplinks`` is what each PCI bridge carries (``↓ ≥ 24.6 ↑ ≥ 25.1``); ``blamed`` are the parts that explain what is slow (``g2.link``,
+    ``n0.memory``), with their mark's verdict."""
 
     lanes: dict[int, dict[str, Figure]] = field(default_factory=dict)
     links: dict[int, str] = field(default_factory=dict)
     absent: dict[int, str] = field(default_factory=dict)
     faults: dict[int, Finding] = field(default_factory=dict)
-    uplinks: dict[str, UplinkRate] = field(default_factory=dict)
+    uplinks: dict[str, str] = field(default_factory=dict)
     blamed: dict[str, str] = field(default_factory=dict)
 
     def mark(self, *parts: str) -> str:

@@ -124,8 +124,9 @@ def _value(figure: Figure) -> Entry:
     interval = "" if figure.interval is None or figure.n == 1 else "{:.2f}–{:.2f}".format(*figure.interval)
     unsettled = "" if figure.converged else "not converged"
     unverified = f"{SIGNS['FAIL']} data not verified" if not figure.verified and figure.basis != "foreign" else ""
+    how = figure.bound_words or (figure.basis if figure.modelled else "")
     below = (
-        f"{interval}, n {figure.n}" if interval and figure.n else interval, figure.bound_words, figure.steadiness_words, figure.look_words,
+        f"{interval}, n {figure.n}" if interval and figure.n else interval, how, figure.steadiness_words, figure.look_words,
         figure.how, unsettled, unverified,
     )  # fmt: skip
     unit = unit_words(figure.unit) if figure.written != "unknown" else ""
