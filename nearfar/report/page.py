@@ -183,7 +183,6 @@ def _check_blocks(node: NodeRun, check: CheckRecord, found: list[Figure], prefix
     return [
         *(each.block for each in sections.maps(found, why, hosts, gpus, plain)),
         *sections.check_blocks(found, check.document, machine), *many, *sections.exchange_tables(found, check.document, why, machine),
-        *(sections.ratio_blocks(found, why, hosts, gpus) if plain else []),
     ]  # fmt: skip
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from . import curves, strips
 from .maps import Matrix, cell_map, load_place
 from .places import (
-    NEAR,
     NOT_RUN,
+    OVER,
     SKIPPED,
     CellGaps,
     Place,

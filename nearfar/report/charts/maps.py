@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nearfar import cells
@@ -158,13 +158,22 @@ def load_place(cell: cells.Cell | None) -> tuple[str, int, int] | None:
     return load, gpu, numa
 
 
-def cell_map(key: str, at: str, title: str, figures: Iterable[Figure], why: CellGaps, kinds: str, rows: Iterable[int] = (),
-             columns: Iterable[int] = (), *, names: Mapping[str, str] | None = None, together: Sequence[Figure] = (),
-             without: Callable[[cells.Cell], Place] | None = None) -> list[Matrix]:  # fmt: skip
+def cell_map(
+    key: str,
+    at: str,
+    title: str,
+    figures: Iterable[Figure],
+    why: CellGaps,
+    kinds: str,
+    rows: Iterable[int] = (),
+    columns: Iterable[int] = (),
+    *,
+    names: Mapping[str, str] | None = None,
+    together: Sequence[Figure] = (),
+) -> list[Matrix]:
     """A map of the cells that are written as ``at`` with a row and a column; none where no such cell was asked for. ``kinds``: the letters
     of rows and columns; ``rows`` and ``columns``: those that the node has, cells may add to them; ``names``: of columns that are words of
-    the notation; ``together``: the figures of the cell of all rows at once; ``without``: what stands at a cell without a figure (default:
-    what ``why`` says of it)."""
+    the notation; ``together``: the figures of the cell of all rows at once."""
     found = [(figure.cell, figure) for figure in figures if figure.cell is not None]
     flows = {flow for cell in (*(cell for cell, _ in found), *why.by_cell) for flow in cell.flows}
     ends = {(end.kind, end.index) for flow in flows for end in (flow.source, flow.destination)}
@@ -197,7 +206,7 @@ def cell_map(key: str, at: str, title: str, figures: Iterable[Figure], why: Cell
         cell = made_of[row, column]
         if first[cell] != (row, column):
             return Place(MIRROR, reason=f"both directions stand at GPU {column}, GPU {row}")
-        return made.get((row, column)) or (without or why.place)(cell)
+        return made.get((row, column)) or why.place(cell)
 
     grid = tuple(tuple(place(row, column) for column in sorted(down)) for row in sorted(across))
     every = (*(f for group in places.values() for f in group), *together)

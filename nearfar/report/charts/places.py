@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from nearfar import cells
 from nearfar.base import NOT_JUDGED, ORDER
@@ -12,14 +12,16 @@ from nearfar.report.figures import SIGNS, Figure, parsed, shown_together, slug, 
 from nearfar.verdict import Verdict
 
 #: What a place shows: a figure, or why there is none.
-FIGURE, FAILED, SKIPPED, MISSING, NEAR, ABSENT = "figure", "failed", "skipped", "missing", "near", "absent"
+FIGURE, FAILED, SKIPPED, MISSING, ABSENT = "figure", "failed", "skipped", "missing", "absent"
 #: Places of a map of pairs where there is nothing to measure: a device and itself, the other half of a symmetric map.
 SELF, MIRROR = "self", "mirror"
 #: Sign and word of what has no figure, the worst first.
 WITHOUT_FIGURE = {
     FAILED: (SIGNS["FAIL"], "failed"), MISSING: (SIGNS["INDETERMINATE"], "missing"), SKIPPED: ("–", "skipped"), ABSENT: ("·", "not run"),
 }  # fmt: skip
-_NOTHING = {SELF: "–", MIRROR: "↗", NEAR: "● near"}
+_NOTHING = {SELF: "–", MIRROR: "↗"}
+#: Ratios that stand below the figure that they were made of.
+OVER = {"over_near": "of near", "staged_over_direct": "of direct"}
 #: A reason in a place has so many letters.
 _LONGEST_REASON = 64
 #: Classes of the path between a device and its own memory.
@@ -30,7 +32,7 @@ NOT_RUN = Entry("– not run", mark="self", tip="this run did not ask for it")
 
 @dataclass(frozen=True)
 class Place:
-    """``figures``: the leading one, a lone figure or the total of several flows, then those of the flows beside it; ``tint``: a class by
+    """``figures``: the leading one, a lone figure or the total of several flows, then its flows' and its ratios; ``tint``: a class by
     how much worse it is than its like."""
 
     state: str
@@ -68,11 +70,6 @@ class CellGaps:
             return Place(ABSENT, reason="this run did not ask for it")
         state, reason = self.by_cell[cell]
         return Place(state, reason=reason, anchor=cell_anchor(self.prefix, cell))
-
-    def of_ratio(self, *parts: cells.Cell) -> Place:
-        """What stands where a ratio of ``parts`` would: why the first of them that was asked for has no figure."""
-        places = [self.place(cell) for cell in parts]
-        return replace(next((place for place in places if place.state != ABSENT), places[0]), anchor="")
 
 
 def evidence(verdict: Verdict | None, prefix: str = "") -> CellGaps:
@@ -115,7 +112,7 @@ def entry(place: Place, compact: bool) -> Entry:
     """A place in a map; ``compact``: the number alone, with a sign where it stands out."""
     figure = place.figure
     if place.state in _NOTHING:
-        return Entry(_NOTHING[place.state][: 1 if compact else None], mark="self")
+        return Entry(_NOTHING[place.state], mark="self")
     if figure is None and compact:
         state = () if place.state == ABSENT else (place.state,)
         tip = place.reason if place.anchor else ""
@@ -128,15 +125,13 @@ def entry(place: Place, compact: bool) -> Entry:
         mark = " ".join(filter(None, [verdict, place.tint, "bound" if figure.best_case else "", "own" if own else ""]))
         out = (figure.sentence, figure.anchor) if place.stands_out else ("", "")
         return Entry(figure.written, (), mark, *out, sign=SIGNS[place.shown] if place.stands_out else "")
-    parts = "" if figure.written == "unknown" else " ".join(map(_part, place.figures[1:]))
+    parts = "" if figure.written == "unknown" else " ".join(_part(f) for f in place.figures[1:] if not f.derived)
+    over = [f"{f.written} {OVER[f.derived]}" for f in place.figures[1:] if f.derived and f.written != "unknown"]
     class_ = f"{'● ' if own else ''}{wording.class_words(figure.path_class)}"
-    return figure_entry(figure, place.shown, (parts, _against(figure), figure.of_peak, class_), place.tint)
+    return figure_entry(figure, place.shown, (parts, _against(figure), figure.of_peak, class_, *over), place.tint)
 
 
 def _against(figure: Figure) -> str:
-    if figure.is_ratio and not figure.published_beside:
-        least = "no bound" if figure.at_least is None else f"at least {wording.number(figure.at_least, figure.unit)}"
-        return "only an upper bound is known" if figure.best_case else least
     if figure.share is not None:
         return figure.against
     return figure.bound_words or ("judged elsewhere" if figure.judged_elsewhere else "no reference")
@@ -156,10 +151,10 @@ def _part(figure: Figure) -> str:
 def figure_place(group: Sequence[Figure], tint: str = "") -> Place:
     """The figures of a cell together."""
     leading = leading_figure(group)
-    parts = (f for f in group if f.flow is not None and f is not leading)
+    parts = (f for f in group if f is not leading and (f.flow is not None or f.derived in OVER))
     return Place(FIGURE, (leading, *parts), leading.reason or "", tint)
 
 
 def leading_figure(group: Sequence[Figure]) -> Figure:
     """The figure that stands for a place: the lone one, or the total of several flows."""
-    return next((f for f in group if f.flow is None), group[0])
+    return next((f for f in group if f.flow is None and f.derived not in OVER), group[0])

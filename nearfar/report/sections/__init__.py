@@ -1,7 +1,7 @@
 """What the page says of each kind of question: one module for each part of the page.
 
 Needs: base, topology, cells, measurement, model.diagnosis, model.prediction, nccl, verdict, report.blocks, report.charts,
-report.explanations, report.figures, report.node_drawing.
+report.explanations, report.figures.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nearfar.topology import Node
 
 from . import provenance
 from .by_subject import ring_words, subject_tables
-from .cell_maps import legend, maps, ratio_blocks
+from .cell_maps import legend, maps
 from .explaining import modelled_type, uplink_rates
 from .figure_tables import every_figure
 from .many_gpus import exchange_tables, ramps

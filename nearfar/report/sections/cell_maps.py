@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from nearfar import cells
 from nearfar.base import NOT_JUDGED
-from nearfar.report.blocks import Block, Group, Text
-from nearfar.report.charts import NEAR, CellGaps, Matrix, Place, cell_map, load_place
+from nearfar.report.blocks import Text
+from nearfar.report.charts import OVER, CellGaps, Matrix, cell_map
 from nearfar.report.figures import SIGNS, Figure
 
 #: The cell at a row and a column of each map of GPUs and NUMA nodes, and its title.
@@ -40,8 +40,8 @@ def maps(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int],
     times = _latency_maps(figures, why, numa, gpus)
     if times or not rates:
         return times
-    own = [f for f in figures if not f.is_ratio]
-    copies = [f for f in own if f.quantity == "copy"]
+    own = [f for f in figures if not f.is_ratio or f.derived in OVER]
+    copies = [f for f in own if f.quantity == "copy" or f.derived in OVER]
     shares = ("cores", "c{row}:n{row}/triad/{column}", "STREAM triad by number of cores")
     return [
         *(m for key, at in _HOST.items() for m in cell_map(key, *at, copies, why, "gn", gpus, numa)),
@@ -50,38 +50,6 @@ def maps(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int],
         *memory_matrices(own, why, gpus),
         *(m for key, at in _PAIRS.items() for m in cell_map(key, *at, own, why, "gg", gpus, gpus)),
     ]
-
-
-def ratio_maps(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int]) -> list[Matrix]:
-    """Far over near for each GPU and far NUMA node: H2D, D2H, and both at once; staged over direct, where both were measured. Elsewhere
-    why one of the two was not."""
-    near = {f.cell for f in figures if f.class_in_name == "near" and f.cell is not None}
-
-    def beside_near(cell: cells.Cell) -> Place:
-        if cell in near:
-            return Place(NEAR, reason="its own near path: 1 by definition")
-        place = load_place(cell) or ()
-        return why.of_ratio(cell, *(c for c in why.by_cell if (load_place(c) or ())[:2] == place[:2]))
-
-    def beside_direct(cell: cells.Cell) -> Place:
-        return why.of_ratio(cells.parse(str(cell).removesuffix("/staged")), cell)
-
-    far, known = [f for f in figures if f.derived == "over_near"], CellGaps()
-    staged, at = [f for f in figures if f.derived == "staged_over_direct"], _PAIRS["staged"][0]
-    ratios = [(key, at, f"{title}, far ÷ near") for key, (at, title) in _HOST.items()]
-    return [
-        *(m for each in ratios for m in cell_map(*each, far, known, "gn", gpus, numa, without=beside_near)),
-        *cell_map("staged", at, "Staged ÷ direct", staged, known, "gg", gpus, gpus, without=beside_direct),
-    ]
-
-
-def ratio_blocks(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int]) -> list[Block]:
-    """The same as a page shows them."""
-    found = ratio_maps(figures, why, numa, gpus)
-    if not found:
-        return []
-    title = "Staged over direct" if found[0].key == "staged" else "Far path as a share of the near path"
-    return [Group(title, tuple(each.block for each in found), folded=len(found[0].columns) > 4)]
 
 
 def legend(modelled: bool) -> Text:
