@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from nearfar.base import listed
 from nearfar.measurement import Document
 from nearfar.model.calibration import Comparison, as_json, calibrate, measured_cells, node_type_of
-from nearfar.report.blocks import Block, Group, Text, table
+from nearfar.report.blocks import Block, Text
 from nearfar.report.figures import flow_words, number, percent, plural
 from nearfar.verdict import NodeRun
 
@@ -18,16 +19,14 @@ from . import merged_document
 
 #: A flow, or a total, that differs by more than this from its prediction is not explained.
 FAR_OFF = 0.10
-#: So many rows are open at first.
-OPEN_ROWS = 8
-#: So many flows, and capacities, are named in a row.
+#: So many cells are named.
 _NAMED = 3
 _JUDGES_NOTHING = (
     "capacities found in this run's single flows, STREAM and one saturating cell for each shared capacity; every other cell of several "
     "flows is compared with what they predict. This explains, but does not judge: capacities calibrated from a run never judge that run"
 )
 _NOT_EXPLAINED = (
-    "in {odd} of {cells} some flow, or the total, is off by more than 10 %; this run measured nothing that explains it"
+    "in {odd} of {cells} some flow, or the total, is off by more than 10 %; nothing in this run explains it: {named}"
 )
 _BY_HAND = "capacities and residuals: `report.json`; of any documents of one node: `nearfar calibrate DOCUMENT…`"
 
@@ -82,33 +81,22 @@ def _found(name: str, document: Document | None) -> Capacities | None:
 
 
 def _blocks(compared: Sequence[Comparison], odd: Sequence[Comparison]) -> Iterator[Block]:
-    """The cells that are not explained; where all are, every one."""
+    """How well single flows explain cells of several, and the cells that they do not."""
     yield Text((_JUDGES_NOTHING,))
     yield Text((_line(compared),), "answer")
     if compared:
         explained = "nothing is off by more than 10 %: single flows and what they share explain every cell"
-        yield Text((_NOT_EXPLAINED.format(odd=len(odd), cells=plural(len(compared), "cell")) if odd else explained,))
-        columns = ("cell", ">measured", ">predicted", ">prediction off", "what limits it")
-        rows = [_row(one) for one in odd or compared]
-        title = "Cells that are not explained" if odd else "Cells of several flows, predicted"
-        shown = table(columns, rows, kind="explaining")
-        yield Group(title, (shown,), plural(len(rows), "cell"), len(rows) > OPEN_ROWS)
+        named = listed([f"{flow_words(one.measured.cell.flows)} {_off(one)}".rstrip() for one in odd], _NAMED)
+        many = plural(len(compared), "cell")
+        yield Text((_NOT_EXPLAINED.format(odd=len(odd), cells=many, named=named) if odd else explained,))
     yield Text((_BY_HAND,), "small muted")
 
 
-def _row(one: Comparison) -> tuple[str, ...]:
-    limits = [_some(one.limited_by, ", ")] if one.limited_by else []
-    limits += [f"upper bound: {_some(one.hangs_on, ', ')} never saturated"] if one.hangs_on else []
-    limits += ["nothing known bounds some flow"] if one.predicted is None else []
-    predicted = number(None if one.predicted is None else sum(one.predicted))
-    off = "" if one.deviation is None else percent(one.deviation)
-    return flow_words(one.measured.cell.flows), number(one.measured.total), predicted, off, "; ".join(limits)
-
-
-def _some(names: Sequence[str], between: str) -> str:
-    """The first of many names."""
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED + 1 else ""
-    return between.join(names[:_NAMED] if more else names) + more
+def _off(one: Comparison) -> str:
+    """``(predicted 110.4, +7.3 %)``."""
+    if one.predicted is None or one.deviation is None:
+        return ""
+    return f"(predicted {number(sum(one.predicted))}, {percent(one.deviation)})"
 
 
 def _is_far_off(one: Comparison) -> bool:

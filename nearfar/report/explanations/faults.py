@@ -10,14 +10,13 @@ from nearfar.cells import Cell, divided_by_the_fabric, pretty
 from nearfar.measurement import CELL_QUANTITIES, Document
 from nearfar.model import diagnosis as model
 from nearfar.model.calibration import MeasuredCell, measured_cells, node_type_of
-from nearfar.model.diagnosis import Diagnosis, Healthy, SlowCell, diagnose, from_itself, from_reference, sentence
+from nearfar.model.diagnosis import Diagnosis, Healthy, diagnose, from_reference, sentence
 from nearfar.model.prediction import NodeType, load_node_type
-from nearfar.report.blocks import Block, Group, Text, table
-from nearfar.report.figures import SIGNS, plural
+from nearfar.report.blocks import Block, Text
+from nearfar.report.figures import plural
 from nearfar.verdict import JudgedMetric, NodeRun
 
 from . import merged_document
-from .capacities import OPEN_ROWS
 
 #: What a figure is compared with, by its reference's origin.
 _COMPARED_WITH = {
@@ -66,32 +65,13 @@ def _found(node: NodeRun, document: Document | None, judged: list[JudgedMetric])
     diagnosis = diagnose(node_type, cells, tuned=tuned)
     if not (judged or diagnosis.degraded or diagnosis.common):
         return None
-    by_cell = {one.cell: one for one in cells}
-    healthy = {**from_itself(cells, node_type), **tuned} if diagnosis.bad else {}
     unseen = slow - {one.cell for one in diagnosis.bad} - set(diagnosis.left_out)
-    worst = [(one, _worst(one, by_cell[one.cell], healthy[one.cell])) for one in diagnosis.bad]
-    rows = [(pretty(o.cell), words, f"{SIGNS['PASS']} yes" if o.explained else "– no") for o, words in worst]
-    shown = table(("cell", ">worst figure, of healthy", "explained"), rows, kind="explaining")
-    blocks: list[Block] = [
+    blocks = (
         Text(tuple(_details(diagnosis, slow, unseen))),
-        *([Group(plural(len(rows), "slow cell"), (shown,), folded=len(rows) > OPEN_ROWS)] if rows else []),
         Text(("this is what would explain the slow cells together; it does not affect any verdict",), "small muted"),
-    ]
+    )
     found = model.as_json(diagnosis, document.kind, node_type.name, document.source)
-    return Faults(_answer(diagnosis, judged), tuple(blocks), found)
-
-
-def _worst(bad: SlowCell, measured: MeasuredCell, healthy: Healthy) -> str:
-    """The figure of a cell that is ``bad.ratio`` of healthy."""
-    percent = f"{100 * bad.ratio:.0f} %"
-    if bad.cell.lone:
-        return percent
-    ratios = {"total": sum(measured.rates) / sum(healthy.rates)}
-    for flow, rate, well in zip(bad.cell.flows, measured.rates, healthy.rates):
-        ratios[pretty(flow)] = rate / well
-    # Where all flows are as slow as the total, the total is named.
-    name = min(ratios, key=lambda name: round(abs(ratios[name] - bad.ratio), 9))
-    return f"{name} {percent}"
+    return Faults(_answer(diagnosis, judged), blocks, found)
 
 
 def _tuned(node: NodeRun) -> dict[Cell, Healthy]:
@@ -174,6 +154,8 @@ def _details(diagnosis: Diagnosis, slow: set[Cell], unseen: set[Cell]) -> list[s
     for blame in (blame for blames in diagnosis.sets for blame in blames):
         now = ", ".join(f"{name} {value:.1f} GB/s" for name, value in blame.now.items())
         found.append(f"{blame.part.name}: {blame.part.description}; now {now}.")
+    if odd := [pretty(one.cell) for one in diagnosis.bad if not one.explained]:
+        found.append(f"Of {plural(len(diagnosis.bad), 'slow cell')} not explained: {listed(odd, _NAMED)}.")
     counts = diagnosis.origins.items()
     origins = "; ".join(f"{plural(count, 'cell')} with {model.ORIGINS[origin]}" for origin, count in counts)
     found.append(f"{plural(diagnosis.compared, 'cell')} compared: {origins}.")
