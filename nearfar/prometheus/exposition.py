@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nearfar.base import CouldNotJudge, write_atomically
 
 from .catalogue import METRICS
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
 
 #: Where commands write their file, unless an option says so.
 VARIABLE = "NEARFAR_METRICS"
@@ -36,7 +41,9 @@ class MetricsPage:
                 raise KeyError(f"{name}: no label {label}")
         if value is None or not math.isfinite(value):
             return
-        shown = ((label, str(labels[label])[:_LONGEST]) for label in metric.labels if labels.get(label) is not None)
+        shown = (
+            (label, _encodable(labels[label])[:_LONGEST]) for label in metric.labels if labels.get(label) is not None
+        )
         series = tuple((label, text) for label, text in shown if text)
         self._samples.setdefault(name, {}).setdefault(series, float(value))
 
@@ -51,16 +58,23 @@ class MetricsPage:
         """How many samples there are."""
         return sum(map(len, self._samples.values()))
 
-    def text(self) -> str:
-        """The file's text: each metric with HELP and TYPE, in the order of ``METRICS``."""
-        lines = []
+    def collect(self) -> Iterator[Metric]:
+        """Each metric with its samples, in the order of ``METRICS``: what ``prometheus_client`` asks of a collector."""
+        from prometheus_client.core import (
+            GaugeMetricFamily,  # a twentieth of a second, which only those pay who write a file
+        )
+
         for name in (name for name in METRICS if name in self._samples):
-            lines.append(f"# HELP {name} {_escaped(METRICS[name].help)}")
-            lines.append(f"# TYPE {name} gauge")
+            family = GaugeMetricFamily(name, METRICS[name].help)
             for series, value in self._samples[name].items():
-                labels = ",".join(f'{label}="{_quoted(text)}"' for label, text in series)
-                lines.append(f"{name}{{{labels}}} {_number(value)}" if labels else f"{name} {_number(value)}")
-        return "".join(line + "\n" for line in lines)
+                family.add_sample(name, dict(series), value)
+            yield family
+
+    def text(self) -> str:
+        """The file's text."""
+        from prometheus_client import generate_latest
+
+        return generate_latest(self).decode()
 
     def write(self, folder: Path, name: str) -> Path:
         """Write ``folder/name`` at once, readable for all. Raises ``CouldNotJudge`` with the remedy where that is impossible.
@@ -70,7 +84,7 @@ class MetricsPage:
         if not folder.is_dir():
             raise CouldNotJudge(f"{folder}: no such directory; make it, as node_exporter reads it, or {_ELSEWHERE}")
         place = folder / name
-        write_atomically(place, self.text().encode("utf-8", "replace"), _ELSEWHERE, mode=0o644)
+        write_atomically(place, self.text().encode(), _ELSEWHERE, mode=0o644)
         for path in folder.glob(f".{name}.*"):
             with suppress(OSError):
                 if time.time() - path.lstat().st_mtime > _LEFT:
@@ -84,13 +98,5 @@ def directory(given: Path | None) -> Path | None:
     return given if given is not None else Path(word) if word else None
 
 
-def _number(value: float) -> str:
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else f"{value:.12g}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", r"\\").replace("\n", r"\n")
-
-
-def _quoted(text: str) -> str:
-    return _escaped(text).replace('"', r"\"")
+def _encodable(value: object) -> str:
+    return str(value).encode("utf-8", "replace").decode()

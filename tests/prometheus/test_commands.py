@@ -28,7 +28,9 @@ def test_a_run_by_hand(
     monkeypatch.setattr(validation, "headline", lambda folder, every: "ten lines")
     assert cli.main(["validate"]) == 1 and not list(textfiles.iterdir())
     assert cli.main(["validate", "--metrics", str(textfiles)]) == 1
-    assert 'nearfar_run_verdict{system="vm",node="n1",verdict="FAIL"} 1' in (textfiles / "nearfar-run.prom").read_text()
+    assert (
+        'nearfar_run_verdict{node="n1",system="vm",verdict="FAIL"} 1.0' in (textfiles / "nearfar-run.prom").read_text()
+    )
     capsys.readouterr()
     monkeypatch.setenv("NEARFAR_METRICS", str(tmp_path / "none"))
     assert cli.main(["validate"]) == 1
@@ -46,7 +48,7 @@ def test_a_job_of_a_sweep(tmp_path: Path, textfiles: Path, monkeypatch: pytest.M
         "what a pair measured is no node's"
     )
     assert cli.main([*command, "gpu-001"]) == 0
-    assert 'system="vm",node="gpu-001",level="nightly"' in (textfiles / "nearfar-run.prom").read_text()
+    assert 'level="nightly",node="gpu-001",system="vm"' in (textfiles / "nearfar-run.prom").read_text()
 
 
 def test_jobs_are_told_the_directory(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_prometheus_is_told_of_a_look(
     monkeypatch.setenv("NEARFAR_METRICS", str(site / "textfiles"))
     looked(site)
     file = site / "textfiles" / "nearfar-health.prom"
-    assert 'nearfar_health_verdict{system="vm",node="n1",verdict="PASS"} 1' in file.read_text()
+    assert 'nearfar_health_verdict{node="n1",system="vm",verdict="PASS"} 1.0' in file.read_text()
     file.unlink()
     looked(site, "--quick")
     assert not file.exists(), "a quick look that found nothing writes nothing"
@@ -104,7 +104,9 @@ def test_prometheus_is_told_of_a_look(
     looked(site, "--metrics", str(site / "elsewhere"))
     assert "elsewhere: no such directory" in capsys.readouterr().err, "and the look was written all the same"
     looked(site)
-    assert 'nearfar_health_finding{system="vm",node="n1",subject="g2",verdict="FAIL",hard="yes"} 1' in file.read_text()
+    assert (
+        'nearfar_health_finding{hard="yes",node="n1",subject="g2",system="vm",verdict="FAIL"} 1.0' in file.read_text()
+    )
 
 
 def test_a_gpu_that_is_back_before_act_comes(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:

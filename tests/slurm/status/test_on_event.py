@@ -114,9 +114,9 @@ def test_metrics_show_the_state_after_the_drains_of_their_own_call(fleet: Played
     fleet.wrong("n1")
     assert act(fleet, fleet.folder) == []
     text = (fleet.folder / "nearfar-fleet.prom").read_text()
-    assert 'nearfar_fleet_nodes{system="vm",state="drained"} 1' in text
-    assert 'nearfar_fleet_nodes{system="vm",state="to_drain"} 0' in text
-    assert 'nearfar_fleet_node{system="vm",node="n1",state="drained"} 1' in text
+    assert 'nearfar_fleet_nodes{state="drained",system="vm"} 1.0' in text
+    assert 'nearfar_fleet_nodes{state="to_drain",system="vm"} 0.0' in text
+    assert 'nearfar_fleet_node{node="n1",state="drained",system="vm"} 1.0' in text
 
 
 def test_after_a_take_over_nothing_is_told_again(fleet: PlayedFleet) -> None:

@@ -58,14 +58,14 @@ def test_a_drain_and_a_release(site: Site, tmp_path: Path, monkeypatch: pytest.M
     assert sorted(each["event"] for each in again) == ["drain", "finding"] and first["id"] in {
         each["id"] for each in again
     }
-    assert 'nearfar_fleet_node{system="vm",node="n2",state="drained"} 1' in _text(textfiles)
+    assert 'nearfar_fleet_node{node="n2",state="drained",system="vm"} 1.0' in _text(textfiles)
 
     site.private.run(["scontrol", "update", "nodename=n2", "state=resume"])
     site.slurm.wait("n2", lambda node: node.usable, 30)
     assert cli.main(command) == cli.main(command) == 0
     *_, released = _lines(told)
     assert len(_lines(told)) == 4 and (released["event"], released["by_act"]) == ("release", False)
-    assert 'nearfar_events_waiting{system="vm"} 0' in _text(textfiles)
+    assert 'nearfar_events_waiting{system="vm"} 0.0' in _text(textfiles)
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

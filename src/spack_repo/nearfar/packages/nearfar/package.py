@@ -46,6 +46,7 @@ class Nearfar(CMakePackage, CudaPackage, PythonExtension):
             depends_on("py-nvidia-ml-py@12.535:13")
             depends_on("py-argcomplete@3.1:3")
             depends_on("py-clustershell@1.9:1")
+            depends_on("py-prometheus-client@0.20:0")
 
     @property
     def root_cmakelists_dir(self):
