@@ -8,13 +8,13 @@ from markupsafe import Markup
 
 from nearfar import cells
 from nearfar.base import NOT_JUDGED, ORDER, grouped, listed
-from nearfar.report.blocks import Block, Entry, Group, Row, Table, Text, row, table
+from nearfar.report.blocks import Block, Entry, Group, Row, Table, row, table
 from nearfar.report.figures import SIGNS, Figure, class_words, flow_words, number, plural, span, unit_words
 
 from .unmeasured import Gap
 
-#: On paper stand so many rows that did not pass; on a screen so many of a check stand open, and more print only on request.
-_ON_PAPER, _OPEN, _LONG = 12, 24, 60
+#: So many rows of a check stand open, and more do not print.
+_OPEN, _LONG = 24, 60
 #: Of a figure so many capacities that limit it are named, and so many letters of its name.
 _LIMITS, _NAME = 3, 120
 _STATES = {"failed": f"{SIGNS['FAIL']} failed", "skipped": "– skipped", "missing": f"{SIGNS['INDETERMINATE']} missing"}
@@ -31,30 +31,20 @@ def every_figure(checks: Checks) -> list[Block]:
     if notes:
         listed = [row(Entry(f"note {at}", mark="tight"), note) for note, at in notes.items()]
         blocks.append(Group("Notes on the references", (table((), listed),)))
-    left = _ON_PAPER
-    for title, rows, gaps in checks:
-        if rows or gaps:
-            bad = sum(row[0].shown in ORDER[:3] for row in rows)
-            blocks.append(_check(title, rows, gaps, notes, bad, min(bad, left)))
-            left -= min(bad, left)
-    return blocks
+    return [*blocks, *(_check(*each, notes) for each in checks if each[1] or each[2])]
 
 
-def _check(
-    title: str, rows: Sequence[FigureRow], gaps: Sequence[Gap], notes: Mapping[str, int], bad: int, printed: int
-) -> Group:
+def _check(title: str, rows: Sequence[FigureRow], gaps: Sequence[Gap], notes: Mapping[str, int]) -> Group:
     count = sum(map(len, rows))
     words = [plural(count, "figure") if rows else "no figure"]
     words += [f"{plural(sum(len(gap.cells) for gap in gaps), 'cell')} without one"] if gaps else []
-    shown: list[Block] = [_table(rows, notes, printed)] if rows else []
-    shown += [Text((f"and {bad - printed} more that did not pass",), "on-paper", plain=True)] if bad > printed else []
+    shown = [_table(rows, notes)] if rows else []
     shown += [table(("no figure", "cells", "why"), map(_gap, gaps))] if gaps else []
-    kind = " ".join([*(["printed"] if printed else []), *(["long"] if count > _LONG else [])])
-    on_both = '{}: <span class="unprinted">every figure</span><span class="on-paper">what did not pass</span>'
-    return Group(Markup(on_both).format(title), tuple(shown), ", ".join(words), not 0 < len(rows) <= _OPEN, kind=kind)
+    folded, kind = not 0 < len(rows) <= _OPEN, "long" if count > _LONG else ""
+    return Group(f"{title}: every figure", tuple(shown), ", ".join(words), folded, kind=kind)
 
 
-def _table(rows: Sequence[FigureRow], notes: Mapping[str, int], printed: int) -> Table:
+def _table(rows: Sequence[FigureRow], notes: Mapping[str, int]) -> Table:
     figures = [figure for row in rows for figure in row]
     columns = ["verdict", "cell", "class", ">value", ">of its reference", "expected"]
     columns += ["ceiling"] if (ceilings := any(figure.ceiling for figure in figures)) else []
@@ -76,11 +66,10 @@ def _table(rows: Sequence[FigureRow], notes: Mapping[str, int], printed: int) ->
         if limits:
             yield Entry(listed(figure.limited_by, _LIMITS), mark="mono")
 
-    def made(at: int, each: FigureRow) -> Row:
-        anchor = f"row.{each[0].anchor}" if each[0].shown in ORDER[:3] else ""
-        return row(*entries(each), mark="printed" if at < printed else "", anchor=anchor)
+    def made(each: FigureRow) -> Row:
+        return row(*entries(each), anchor=f"row.{each[0].anchor}" if each[0].shown in ORDER[:3] else "")
 
-    return table(columns, [made(at, each) for at, each in enumerate(rows)], kind="figures")
+    return table(columns, map(made, rows), kind="figures")
 
 
 def _cell(row: FigureRow) -> Entry:
