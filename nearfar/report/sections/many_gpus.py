@@ -7,7 +7,6 @@ the document.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from nearfar.base import grouped
@@ -119,48 +118,26 @@ def ramps(figures: list[Figure], document: Mapping[str, Any], why: CellGaps, nod
     if not any(len(load.gpus) > 1 or load.tasks > 1 for load in loads.values()):
         return []
     if any(load.tasks > 1 for load in loads.values()):
-        return _sharing(loads, measured)
-    return [block for name in _TITLES for block in _saturation(name, loads, node, measured)]
-
-
-def _saturation(name: str, loads: Mapping[Cell, Load], node: Node, measured: _Measured) -> list[Block]:
-    at = {(load.gpus, load.ways): cell for cell, load in loads.items() if load.ramp == name}
-    if not at:
-        return []
-    own = set(at)
-    if name == "packed":
-        # One GPU alone is the first step of this ramp too; its anchor stands at the other.
-        alone = next(iter(at))[0][:1]
-        spread = {(load.gpus, load.ways): cell for cell, load in loads.items() if load.ramp == "spread"}
-        at = {key: cell for key, cell in spread.items() if key[0] == alone} | at
-
-    def order(gpus: tuple[int, ...]) -> tuple[int, int, tuple[int, ...]]:
-        first = node.gpu(gpus[0])
-        package = first.package if name == "packed" and first is not None else None
-        return package or 0, len(gpus), gpus
-
-    rows = []
-    for gpus in sorted({gpus for gpus, _ in at}, key=order):
-        entries = []
-        for way in WAYS:
-            cell = at.get((gpus, way))
-            entry = measured.entry(cell, loads[cell] if cell else None)
-            entries.append(entry if (gpus, way) in own else replace(entry, anchor=""))
-        rows.append(row(Entry(plural(len(gpus), "GPU"), (" ".join(f"g{gpu}" for gpu in gpus),), "label"), *entries))
+        return _ramp("Tasks that share every GPU, all GPUs at once", _CAPTION_OF_TASKS, loads, measured)
     several = len({gpu.package for gpu in node.gpus}) > 1
-    return _steps(_TITLES[name][several], _CAPTION, list(_COLUMNS.values()), rows, at.values(), measured.why)
+    by_ramp = grouped((load.ramp, (cell, load)) for cell, load in loads.items())
+    named = ((titles[several], dict(by_ramp.get(name, ()))) for name, titles in _TITLES.items())
+    return [block for title, mine in named for block in _ramp(title, _CAPTION, mine, measured)]
 
 
-def _sharing(loads: Mapping[Cell, Load], measured: _Measured) -> list[Block]:
-    at = {(load.tasks, load.ways): cell for cell, load in loads.items()}
-    ways, counts = [way for way in WAYS if any(w == way for _, w in at)], sorted({tasks for tasks, _ in at})
+def _ramp(title: str, caption: str, loads: Mapping[Cell, Load], measured: _Measured) -> list[Block]:
+    """A row for each set of GPUs, or each number of tasks, and a column for each way."""
+    at = {(each.package or 0, len(each.gpus), each.gpus, each.tasks, each.ways): cell for cell, each in loads.items()}
+    ways = [way for way in WAYS if any(load.ways == way for load in loads.values())]
     rows = []
-    for tasks in counts:
-        cells = [at.get((tasks, way)) for way in ways]
-        entries = [measured.entry(cell, loads[cell] if cell else None) for cell in cells]
-        rows.append(row(Entry(f"{plural(tasks, 'task')} a GPU", mark="label"), *entries))
-    columns, title = [_COLUMNS[way] for way in ways], "Tasks that share every GPU, all GPUs at once"
-    return _steps(title, _CAPTION_OF_TASKS, columns, rows, list(loads), measured.why)
+    for step in sorted({key[:-1] for key in at}):
+        _, count, gpus, tasks = step
+        label = Entry(plural(count, "GPU"), (" ".join(f"g{gpu}" for gpu in gpus),), "label")
+        if caption == _CAPTION_OF_TASKS:
+            label = Entry(f"{plural(tasks, 'task')} a GPU", mark="label")
+        cells = [at.get((*step, way)) for way in ways]
+        rows.append(row(label, *(measured.entry(cell, loads.get(cell) if cell else None) for cell in cells)))
+    return _steps(title, caption, [_COLUMNS[way] for way in ways], rows, list(loads), measured.why)
 
 
 def exchange_tables(
