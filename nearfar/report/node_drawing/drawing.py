@@ -20,6 +20,8 @@ from .findings import Findings, marked
 
 #: So many links of GPUs that are not all alike stand one by one.
 _MOST_LINKS = 16
+#: Packages of more devices in all stand below each other.
+_SIDE_BY_SIDE = 10
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ class _Drawing:
         self._node, self._findings = node, findings
 
     def root(self) -> ET.Element:
-        packages = element("div", class_="packages")
+        many = len(self._node.gpus) + len(self._node.nics) > _SIDE_BY_SIDE
+        packages = element("div", class_="packages stacked" if many else "packages")
         last: int | None = None
         for index, title, columns in self._packages():
             if last is not None and index is not None:
