@@ -60,11 +60,6 @@ class SustainedRun:
         """How many products there were."""
         return sum(int(each.get("products") or 0) for each in self.seconds)
 
-    @property
-    def wrong_seconds(self) -> int:
-        """In how many seconds a result was wrong."""
-        return sum(1 for each in self.seconds if each.get("wrong"))
-
     def over(self, key: str, of: Any) -> float | None:
         """``of`` (``max``, ``median`` …) what is known of the seconds whose rates are in the figure; None where nothing is."""
         values = [float(each[key]) for each in self.seconds[-self.rate.n :] if each.get(key) is not None]
