@@ -41,9 +41,8 @@ class MetricsPage:
                 raise KeyError(f"{name}: no label {label}")
         if value is None or not math.isfinite(value):
             return
-        shown = (
-            (label, _encodable(labels[label])[:_LONGEST]) for label in metric.labels if labels.get(label) is not None
-        )
+        known = ((label, str(labels[label])) for label in metric.labels if labels.get(label) is not None)
+        shown = ((label, text.encode("utf-8", "replace").decode()[:_LONGEST]) for label, text in known)
         series = tuple((label, text) for label, text in shown if text)
         self._samples.setdefault(name, {}).setdefault(series, float(value))
 
@@ -59,10 +58,9 @@ class MetricsPage:
         return sum(map(len, self._samples.values()))
 
     def collect(self) -> Iterator[Metric]:
-        """Each metric with its samples, in the order of ``METRICS``: what ``prometheus_client`` asks of a collector."""
-        from prometheus_client.core import (
-            GaugeMetricFamily,  # a twentieth of a second, which only those pay who write a file
-        )
+        """Each metric with its samples, in the order of ``METRICS``, as ``prometheus_client`` takes them."""
+        # It takes a twentieth of a second to import, which only those pay who write a file.
+        from prometheus_client.core import GaugeMetricFamily
 
         for name in (name for name in METRICS if name in self._samples):
             family = GaugeMetricFamily(name, METRICS[name].help)
@@ -96,7 +94,3 @@ def directory(given: Path | None) -> Path | None:
     """The directory that an option names, else that of ``NEARFAR_METRICS``; None where neither does."""
     word = os.environ.get(VARIABLE)
     return given if given is not None else Path(word) if word else None
-
-
-def _encodable(value: object) -> str:
-    return str(value).encode("utf-8", "replace").decode()
