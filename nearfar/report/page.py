@@ -83,7 +83,7 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         "notice": headline.modelled_notice(run), "foreign": headline.foreign_notice(run), "not_asked": headline.not_asked(run),
         "counts": Counter(figure.shown for figure in measured if not figure.explains), "acceptance": headline.acceptance_finding(run),
         "next": next_command(run), "command": provenance.command(run.raw.get("command")),
-        "programs": provenance.programs(run.programs), "signs": wording.SIGNS, "words": wording, "title": headline.title,
+        "programs": provenance.programs(run.programs), "signs": wording.SIGNS, "words": wording,
         "version": nearfar.__version__,
     })  # fmt: skip
 
