@@ -40,7 +40,6 @@ FOREIGN = {
     "nearfar/base/messages.py",
     "nearfar/commands/explain.py",
     "nearfar/mpi/osu/measuring.py",
-    "nearfar/report/sections/node_state.py",
     "nearfar/run/spack/failures.py",
     "nearfar/slurm/drains/objections.py",
     "nearfar/slurm/sweep/job_loop.py",
