@@ -67,7 +67,8 @@ def subject_tables(figures: Sequence[Figure], document: Mapping[str, Any]) -> li
 
 
 def _readings(document: Mapping[str, Any]) -> Iterator[_Reading]:
-    results = [r for r in document.get("results", []) if r.get("flows") and parsed(r.get("cell")) is None]
+    own = (r for r in document.get("results", []) if r.get("flows") and parsed(r.get("cell")) is None)
+    results = [r for r in own if all((flow.get("rate") or {}).get("median") is not None for flow in r["flows"])]
     # A kernel's sizes are named, and each has rows of its own.
     sizes = grouped(((r["cell"], r["quantity"]), r.get("bytes")) for r in results if "size" not in r)
     for result in results:
