@@ -19,7 +19,7 @@ A, B = "0000:06:00.0", "0000:07:00.0"
 
 
 def judged(*gpus: GpuAnswered) -> Seen:
-    return driver.classify(Now({A: 0, B: 1}, "b", 1000.0), gpus)
+    return driver.classify(Now({A: 0, B: 1}, "b"), gpus)
 
 
 def found(seen: Seen) -> list[tuple[str, str, bool]]:
