@@ -51,6 +51,13 @@ def left_in_checkout() -> set[str]:
     return {*status.splitlines(), *map(str, (CHECKOUT / "src").glob("build-*")), *map(str, CHECKOUT.glob(".spack-env"))}
 
 
+def test_an_audit_passes_the_recipes(found: spack.Spack, tmp_path: Path) -> None:
+    (tmp_path / "repos.yaml").write_text(f"repos:\n  nearfar: {CHECKOUT}/src/spack_repo/nearfar\n")
+    words = [found.program, "-C", tmp_path, "audit", "packages", "nearfar", "reframe"]
+    audited = subprocess.run(words, capture_output=True, text=True)
+    assert audited.returncode == 0, audited.stdout + audited.stderr
+
+
 @pytest.mark.parametrize("cuda", [True, False], ids=["cuda", "host"])
 def test_an_environment_is_solved_into_a_few_packages(found: spack.Spack, cuda: bool) -> None:
     before = left_in_checkout()

@@ -11,8 +11,10 @@ class Nearfar(CMakePackage, CudaPackage, PythonExtension):
     """A ReFrame test pack that measures and judges every path of a multi-GPU node: between host memory and GPUs, between GPUs,
     and of MPI beside them."""
 
-    # Sources come from a checkout or an unpacked release, by `develop:` or `spack develop --path` (docs/deploy.md):
-    # the project has no public address yet. `setup/release --home` writes this recipe with address and checksum.
+    # The project has no public address yet: this is the checkout that the recipe lies in.
+    # `setup/release --home` writes address and checksum in its place.
+    git = "file://" + os.path.realpath(join_path(__file__, *[".."] * 6))
+
     license("Apache-2.0")
 
     version("main")
