@@ -34,7 +34,7 @@ UsePAM no
 PidFile none
 Subsystem sftp /usr/lib/openssh/sftp-server
 # What measures on one host keeps no other from it; its tools are those of this machine.
-SetEnv NEARFAR_NODE_PART={name} PATH={path}
+SetEnv NEARFAR_NODE_PART={name} NEARFAR_CUDA_ARCH={architectures} PATH={path}
 """
 #: $1 the work directory, $2 the root, $3 the host's name; the rest is done once the host is put together.
 _START = """
@@ -181,7 +181,8 @@ class PrivateHosts:
             self.ports[name] = free.getsockname()[1]
         usual = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
         path = usual if self.root != Path("/") else _without_environment(os.environ["PATH"], usual)
-        text = _CONFIGURATION.format(port=self.ports[name], name=name, path=path)
+        architectures = os.environ.get("NEARFAR_CUDA_ARCH", "")
+        text = _CONFIGURATION.format(port=self.ports[name], name=name, path=path, architectures=architectures)
         (files / "etc/ssh/private.conf").write_text(text)
         shutil.copy(self.folder / "host", files / "etc/ssh/private_host_key")
         shutil.copy(self.folder / "user.pub", files / "etc/ssh/private_authorized")
