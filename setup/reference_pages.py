@@ -49,7 +49,7 @@ SOURCES = {
     "journal": ("the journal", "the same, at the end of the previous boot"),
     "driver": (
         "NVML",
-        "memory errors, row remapping, retired pages, fabric registration, recovery actions",
+        "memory errors, row remapping, retired pages, NVLink errors and lanes, fabric registration, recovery actions",
     ),
     "inventory": ("hwloc, sysfs, NVML", "missing GPUs, GPUs that the driver cannot initialise"),
     "site": ("the system file", "differences from what it expects"),

@@ -1,12 +1,12 @@
-"""What NVIDIA's driver says of each GPU that decides a verdict: memory errors, the fabric, what it asks for."""
+"""What NVIDIA's driver says of each GPU that decides a verdict: memory errors, NVLink, the fabric, what it asks for."""
 
 from __future__ import annotations
 
 import ctypes
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,12 @@ from .source import Now, Seen
 
 #: Retired pages of a GPU above which it is to be replaced: DCGM's ``DCGM_LIMIT_MAX_RETIRED_PAGES`` (dcgm_gpu_hardware_limits.h).
 MOST_PAGES = 63
+#: Flit CRC errors a second above which a link is broken: DCGM's ``crc_error_threshold``, as during a run (document_findings.py).
+MOST_FLIT_ERRORS = 100.0
+#: NVML's counters of a lane up to NVLink 4 (``NVML_NVLINK_ERROR_DL_*``) that can make a link broken.
+_COUNTERS = {1: "recovery", 2: "CRC flit"}
+#: The field of NVML that counts them per lane from NVLink 5 on.
+_FAILED = "NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS"
 #: NVML's states of a GPU's registration with its NVLink fabric that no program can use it in, and the one that is complete.
 _FABRIC = {1: "not started", 2: "in progress"}
 _REGISTERED = 3
@@ -40,6 +46,10 @@ class GpuAnswered:
     pages: int = 0
     #: More errors in SRAM than NVIDIA allows.
     sram_exceeded: bool = False
+    #: Whether each NVLink lane is up.
+    lanes: Mapping[int, bool] = field(default_factory=dict)
+    #: NVLink errors by kind, since the driver was loaded.
+    errors: Mapping[str, int] = field(default_factory=dict)
     #: NVML's state and status (0: well) of its registration with the NVLink fabric.
     fabric: tuple[int, int] = (0, 0)
     #: NVML's recovery action; 0: none.
@@ -71,12 +81,22 @@ def read(root: Path) -> tuple[GpuAnswered, ...]:
 
 
 def classify(now: Now, gpus: Iterable[GpuAnswered]) -> Seen:
-    """What the answers mean. A GPU that is not registered with its fabric is FAIL and not hard: a restart of fabric manager may be all
-    that it needs."""
+    """What the answers mean. How many lanes there have to be is the site's file to say: one that goes down is DEGRADED. A GPU that is
+    not registered with its fabric is FAIL and not hard: a restart of fabric manager may be all that it needs."""
     gpus = list(gpus)
+    before = now.past if now.same_boot else {}
+    seconds = max(0.0, now.at - float(before.get("at") or 0.0))
+    up_before, errors_before = before.get("up") or {}, before.get("errors") or {}
     found: list[Finding] = []
     for gpu in gpus:
         found += [now.finding(message, gpu.pci, part, **fields) for message, part, fields in _memory(gpu)]
+        for kind, count in gpu.errors.items():
+            grown = count - errors_before.get(gpu.pci, {}).get(kind, count)
+            if grown > (MOST_FLIT_ERRORS * seconds if kind == "CRC flit" else 0):
+                found.append(now.finding(messages.NVLINK_BROKEN, gpu.pci, "nvlink", errors=grown, counter=kind))
+        down = [lane for lane in up_before.get(gpu.pci, []) if gpu.lanes.get(lane) is False]
+        if down:
+            found.append(now.finding(messages.NVLINK_DOWN, gpu.pci, "nvlink", count=len(down), lanes=down))
         state, status = gpu.fabric
         if state in _FABRIC:
             found.append(now.finding(messages.FABRIC_INCOMPLETE, gpu.pci, "fabric", state=_FABRIC[state]))
@@ -85,10 +105,16 @@ def classify(now: Now, gpus: Iterable[GpuAnswered]) -> Seen:
         if gpu.action:
             message = messages.RECOVERY.get(gpu.action, messages.RECOVERY_OTHER)
             found.append(now.finding(message, gpu.pci, "recovery", action=gpu.action))
+    # A lane that went down counts as up until a new boot.
+    up = {
+        gpu.pci: sorted({lane for lane, is_up in gpu.lanes.items() if is_up} | {*up_before.get(gpu.pci, ())})
+        for gpu in gpus if gpu.lanes
+    }  # fmt: skip
     return Seen(
         f"{len(gpus)} GPUs answered" if gpus else "",
         tuple(found),
         unread=tuple(f"GPU {now.gpus.get(gpu.pci, gpu.pci)}: {gpu.failed}" for gpu in gpus if gpu.failed),
+        past={"up": up, "errors": {gpu.pci: dict(gpu.errors) for gpu in gpus}},
     )
 
 
@@ -118,14 +144,14 @@ class _GpuAnswers:
         """A function's answer for this GPU; None where there is none."""
         return None if self._handle is None else self._call(function, self._handle, *arguments)
 
-    def field(self, name: str) -> int | None:
-        """The value of a field (without ``NVML_FI_DEV_``); None where there is none."""
+    def fields(self, name: str, scopes: Sequence[int] = (0,)) -> list[int]:
+        """The values of a field (without ``NVML_FI_DEV_``), of those scopes that have one."""
         number = getattr(self.nvml, f"NVML_FI_DEV_{name}", None)
-        values = self.ask("nvmlDeviceGetFieldValues", [(number, 0)]) if number else ()
+        pairs = [(number, scope) for scope in scopes if number]
+        values = self.ask("nvmlDeviceGetFieldValues", pairs) if pairs else ()
         # The member of the union that the type names: double, unsigned int, unsigned long, two of 64 bit, int.
         members = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal")
-        found = [int(getattr(v.value, members[int(v.valueType)])) for v in values or () if v.nvmlReturn == 0]
-        return next(iter(found), None)
+        return [int(getattr(v.value, members[int(v.valueType)])) for v in values or () if v.nvmlReturn == 0]
 
     def filled(self, function: str, structure: str, version: str) -> Any:
         """A structure (its type's name in ``pynvml``) as a function fills it; None where there is no answer."""
@@ -152,6 +178,15 @@ class _GpuAnswers:
 
 def _read(gpu: _GpuAnswers) -> GpuAnswered:
     nvml = gpu.nvml
+    mig = gpu.ask("nvmlDeviceGetMigMode")
+    lanes = {}
+    if not (mig and mig[0]):  # the driver takes lanes down while a GPU is divided
+        for lane in range(getattr(nvml, "NVML_NVLINK_MAX_LINKS", 18)):
+            if (state := gpu.ask("nvmlDeviceGetNvLinkState", lane)) is not None:
+                lanes[lane] = bool(state)
+    errors = {"failed recovery": gpu.fields(_FAILED, list(lanes))}
+    for number, kind in _COUNTERS.items():
+        errors[kind] = [gpu.ask("nvmlDeviceGetNvLinkErrorCounter", lane, number) for lane in lanes]
     fabric = gpu.filled("nvmlDeviceGetGpuFabricInfoV", "c_nvmlGpuFabricInfo_v2_t", "nvmlGpuFabricInfo_v2")
     sram = gpu.filled("nvmlDeviceGetSramEccErrorStatus", "c_nvmlEccSramErrorStatus_v1_t", "nvmlEccSramErrorStatus_v1")
     which = getattr(nvml, "NVML_MEMORY_ERROR_TYPE_UNCORRECTED", 1), getattr(nvml, "NVML_VOLATILE_ECC", 0)
@@ -164,10 +199,11 @@ def _read(gpu: _GpuAnswers) -> GpuAnswered:
             code = getattr(nvml, f"NVML_PAGE_RETIREMENT_CAUSE_{cause}", None)
             pages += (gpu.ask("nvmlDeviceGetRetiredPages", code) if code is not None else None) or ()
         waits = gpu.ask("nvmlDeviceGetRetiredPagesPendingStatus")
-    # A GPU without a lane that is up (one of a host, in a virtual machine, or divided by MIG) needs no fabric.
-    lanes = range(getattr(nvml, "NVML_NVLINK_MAX_LINKS", 18))
-    joined = fabric is not None and any(gpu.ask("nvmlDeviceGetNvLinkState", lane) for lane in lanes)
+    # A GPU without a lane that is up (one of a host, in a virtual machine) needs no fabric.
+    joined = fabric is not None and any(lanes.values())
     return GpuAnswered(
-        gpu.pci, uncorrected, bool(rows and rows[3]), bool(waits), len(pages), bool(sram and sram.bThresholdExceeded),
-        (int(fabric.state), int(fabric.status)) if joined else (0, 0), gpu.field("GET_GPU_RECOVERY_ACTION"), gpu.failed,
+        gpu.pci, uncorrected, bool(rows and rows[3]), bool(waits), len(pages), bool(sram and sram.bThresholdExceeded), lanes,
+        {kind: sum(filter(None, counts)) for kind, counts in errors.items() if any(count is not None for count in counts)},
+        (int(fabric.state), int(fabric.status)) if joined else (0, 0), next(iter(gpu.fields("GET_GPU_RECOVERY_ACTION")), None),
+        gpu.failed,
     )  # fmt: skip

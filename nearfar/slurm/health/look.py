@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import os
 import socket
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -88,7 +89,7 @@ class Look:
     def __init__(self, options: HealthOptions, past: Mapping[str, Any], locks: Path) -> None:
         """``past``: as ``past`` of the last check; ``locks`` as ``apart.answers`` has it."""
         self._options, self._before, self._locks = options, past, locks
-        self._boot = boot(ROOT)
+        self._boot, self._at = boot(ROOT), time.clock_gettime(time.CLOCK_BOOTTIME)
         self._answers: dict[str, TaskAnswer] = {}
         self._said: dict[str, str] = {}
         #: Index of each GPU by its bus id.
@@ -170,7 +171,7 @@ class Look:
         return kept if isinstance(kept, dict) else {}
 
     def _now(self, name: str) -> Now:
-        return Now(self._gpus, self._boot, self._kept(name))
+        return Now(self._gpus, self._boot, self._at, self._kept(name))
 
     def _judge(self, name: str, classify: Callable[[Now], Seen]) -> None:
         try:
@@ -183,7 +184,7 @@ class Look:
         self.notes += [note.reason for note in seen.notes]
         self.unread += seen.unread
         self._said[name] = seen.said
-        self.past[name] = {**seen.past, "boot": self._boot}
+        self.past[name] = {**seen.past, "boot": self._boot, "at": self._at}
 
     def _judge_driver_hung(self) -> None:
         """Count the checks in a row in which the driver hung. A quick check is too short; hwloc from elsewhere may hang by itself."""

@@ -9,6 +9,7 @@ from .xids import ACTIONS, APPLICATION, XIDS, verdict
 _PAGE, _FILE = "reference/health.md", "reference/system-file.md"
 _XIDS = f"{_PAGE}#xids"
 _GPU = "GPU[ {gpu} at] {pci}"
+_SINCE = "since the last health check"
 _LOGGED = "[, {times} times][ ('{line}')][, logged {logged}]"
 _OF_PROGRAMS = " (an application error)"
 #: What the manual's page of messages shows in short.
@@ -69,6 +70,9 @@ ROW_REMAP_PENDING = _gpu("memory.row_remap_pending", "DEGRADED", "a bad memory r
                          "reset the GPU when no job needs it")
 SRAM_THRESHOLD = _gpu("memory.sram_threshold", "FAIL", "more SRAM errors than NVIDIA allows", "have the GPU replaced", hard=True)
 PAGES_RETIRED = _gpu("memory.pages_retired", "FAIL", "{pages:#memory page} retired (limit: {limit})", "have the GPU replaced", hard=True)
+_RESET = "reset the GPU; if it recurs, have the link inspected"
+NVLINK_BROKEN = _gpu("nvlink.broken", "FAIL", f"{{errors:#NVLink error}} ({{counter}}) {_SINCE}", _RESET, hard=True)
+NVLINK_DOWN = _gpu("nvlink.down", "DEGRADED", f"{{count:#NVLink lane}} went down {_SINCE} ({{lanes}})", _RESET)
 _REGISTRATION = "its registration with the NVLink fabric"
 FABRIC_INCOMPLETE = _gpu("fabric.incomplete", "FAIL", f"{_REGISTRATION} is {{state}}", "check fabric manager")
 FABRIC_FAILED = _gpu("fabric.failed", "FAIL", f"{_REGISTRATION} failed (NVML status {{status}})", "check fabric manager")

@@ -17,6 +17,8 @@ class Now:
     gpus: Mapping[str, int]
     #: The kernel's name of this boot.
     boot: str | None
+    #: Seconds since boot (``CLOCK_BOOTTIME``, which no change of the wall clock moves).
+    at: float
     #: What the source kept at its last check; empty at the first.
     past: Mapping[str, Any] = field(default_factory=dict)
 

@@ -1,8 +1,9 @@
-"""What the driver counts of each GPU: memory, the fabric, what it asks for."""
+"""What the driver counts of each GPU: memory, NVLink, the fabric, what it asks for."""
 
 from __future__ import annotations
 
 import ctypes
+import json
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,17 @@ from tests.support.counting_nvml import CountingNvml
 from tests.support.fake_nvml import NVMLError
 
 A, B = "0000:06:00.0", "0000:07:00.0"
+UP = {0: True, 1: True, 2: True}
 
 
-def judged(*gpus: GpuAnswered) -> Seen:
-    return driver.classify(Now({A: 0, B: 1}, "b"), gpus)
+def now(past: Seen | None = None, boot: str = "b") -> Now:
+    """A check; ``past``: the one before it, 300 s ago in boot ``b``."""
+    kept: dict[str, Any] = {} if past is None else {**past.past, "boot": "b", "at": 700.0}
+    return Now({A: 0, B: 1}, boot, 1000.0, json.loads(json.dumps(kept)))
+
+
+def judged(*gpus: GpuAnswered, past: Seen | None = None, boot: str = "b") -> Seen:
+    return driver.classify(now(past, boot), gpus)
 
 
 def found(seen: Seen) -> list[tuple[str, str, bool]]:
@@ -50,6 +58,31 @@ def test_one_gpu(state: GpuAnswered, expected: list[tuple[str, str, bool]]) -> N
     assert found(judged(state)) == expected
 
 
+@pytest.mark.parametrize(
+    ("kind", "count", "broken"),
+    [("CRC flit", 30000, False), ("CRC flit", 30001, True), ("recovery", 1, True), ("failed recovery", 1, True), ("recovery", 0, False)],
+)  # fmt: skip
+def test_errors_on_nvlink(kind: str, count: int, broken: bool) -> None:
+    first = judged(GpuAnswered(A, lanes=UP, errors={kind: 70}))
+    assert found(first) == [], "a first check establishes"
+    after = GpuAnswered(A, lanes=UP, errors={kind: 70 + count})
+    assert found(judged(after, past=first)) == ([("g0.nvlink", "FAIL", True)] if broken else [])
+    assert found(judged(after, past=first, boot="new")) == []
+    assert found(judged(GpuAnswered(A, lanes=UP, errors={kind: 3}), past=first)) == [], "a driver that was loaded anew"
+
+
+def test_a_lane_that_went_down() -> None:
+    first = judged(GpuAnswered(A, lanes={**UP, 3: False}))
+    assert found(first) == []
+    down = judged(GpuAnswered(A, lanes={**UP, 1: False, 3: False}), past=first)
+    assert found(down) == [("g0.nvlink", "DEGRADED", False)]
+    assert (down.findings[0].code, down.findings[0].fields["lanes"]) == ("nvlink.down", [1])
+    assert len(found(judged(GpuAnswered(A, lanes={**UP, 1: False, 3: False}), past=down))) == 1, "it stays down"
+    assert found(judged(GpuAnswered(A, lanes={**UP, 1: False}), past=first, boot="new")) == [], (
+        "the site's file says how many"
+    )
+
+
 def read(monkeypatch: pytest.MonkeyPatch, nvml: CountingNvml) -> tuple[GpuAnswered, ...]:
     monkeypatch.setattr(driver, "open_nvml", lambda: nvml)
     monkeypatch.setattr(inventory, "gpus_without_hwloc", lambda *_: (Gpu(0, A), Gpu(1, B)))
@@ -57,15 +90,23 @@ def read(monkeypatch: pytest.MonkeyPatch, nvml: CountingNvml) -> tuple[GpuAnswer
 
 
 def test_as_the_driver_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    lanes = {"NvLinkState": {(0,): 1, (1,): 0}, "NvLinkErrorCounter": {(0, 1): 3, (1, 1): 4, (0, 2): 5, (1, 2): 0}}
     older = {"RetiredPages": [1, 2], "RetiredPagesPendingStatus": 1, "TotalEccErrors": NVMLError(999, "Unknown Error")}
     nvml = CountingNvml(
-        {A: {"TotalEccErrors": 2, "RemappedRows": [1, 2, 1, 0]}, B: older}, {A: {"GET_GPU_RECOVERY_ACTION": 1}}
+        {A: {"TotalEccErrors": 2, "RemappedRows": [1, 2, 1, 0], **lanes}, B: older}, {A: {"GET_GPU_RECOVERY_ACTION": 1}}
     )
     vars(nvml)["NVML_PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR"] = 1
     first, second = read(monkeypatch, nvml)
-    assert first == GpuAnswered(A, 2, row_waits=True, action=1)
+    assert first == GpuAnswered(
+        A, 2, row_waits=True, lanes={0: True, 1: False}, errors={"recovery": 7, "CRC flit": 5}, action=1
+    )
     assert second == GpuAnswered(B, None, row_waits=True, pages=2, failed="nvmlDeviceGetTotalEccErrors: Unknown Error")
     assert judged(first, second).unread == ("GPU 1: nvmlDeviceGetTotalEccErrors: Unknown Error",)
+
+
+def test_mig_takes_lanes_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    divided = {"MigMode": [1, 1], "NvLinkState": {(0,): 0, (1,): 0}}
+    assert read(monkeypatch, CountingNvml({A: divided}))[0].lanes == {}
 
 
 def test_a_gpu_that_is_lost_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ NO_JOURNAL = "/nonexistent/journalctl"
 
 
 def now(past: Mapping[str, Any] = NOTHING) -> Now:
-    return Now(gpus={GPU: 0, "0000:41:00.0": 1}, boot="b", past=past)
+    return Now(gpus={GPU: 0, "0000:41:00.0": 1}, boot="b", at=100.0, past=past)
 
 
 def kmsg(root: Path, *messages: str, first: int = 0, facility: int = 0) -> Path:
