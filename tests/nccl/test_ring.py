@@ -6,6 +6,7 @@ from typing import Any
 
 from nearfar.model.prediction import load_node_type
 from nearfar.nccl import ring_hops
+from nearfar.report.sections.by_subject import nccl_ring
 from tests.conftest import CHECKOUT
 
 SUMMIT, FOUR = (load_node_type(name, [CHECKOUT / "site"]).node for name in ("summit", "h200-x4-vm"))
@@ -39,3 +40,11 @@ def test_ranks_beyond_the_node_and_no_ring() -> None:
     assert [hop.link for hop in ring_hops(document([0, 7]), FOUR)] == ["", ""]
     assert ring_hops({}, FOUR) == ring_hops({"nccl": {"log": {}}}, None) == []
     assert ring_hops(document([3]), FOUR)[0].link == ""
+
+
+def test_the_page_shows_the_ring_on_the_node() -> None:
+    words, drawn = nccl_ring(document([0, 1, 2, 3, 4, 5], g2_3="SHM", g5_0="SHM"), SUMMIT)
+    assert "limited by GPU 2 → GPU 3: SHM" in words.sentences[0] and words.sentences[0].count("→ GPU") == 2
+    drawing = str(drawn.drawing)
+    assert drawing.count("→ GPU") == 6 and "→ GPU 0, limits the ring" in drawing
+    assert nccl_ring({}, SUMMIT) == []

@@ -132,6 +132,7 @@ class _Drawing:
 
     def _device(self, device: Device) -> ET.Element:
         """A device below its link."""
+        lines: tuple[str, ...]
         if isinstance(device, AbsentGpu):
             lines, class_, title = (
                 (f"GPU {device.index}", f"{SIGNS['FAIL']} absent", "expected here"),
@@ -148,7 +149,7 @@ class _Drawing:
         lanes = [] if isinstance(device, Nic) else self._lanes(device.index)
         return element("div", *lanes, element("div", *words, class_=class_, title=title), class_="device")
 
-    def _gpu(self, gpu: Gpu) -> tuple[tuple[str, str, str], str, str]:
+    def _gpu(self, gpu: Gpu) -> tuple[tuple[str, ...], str, str]:
         """Lines, class and tooltip of a GPU's box."""
         fault = self._findings.faults.get(gpu.index)
         verdict = self._findings.mark(f"g{gpu.index}") if fault is None else fault.verdict
@@ -157,7 +158,8 @@ class _Drawing:
         words = f"GPU {gpu.index}: {gpu.name or 'model unknown'} at {gpu.pci}, {link}"
         words += "" if fault is None else f". {fault.reason}"
         last = link if gpu.visible else "hidden from this process"
-        return (marked(f"GPU {gpu.index}", verdict), name, last), f"gpu {verdict}".strip(), words
+        lines = marked(f"GPU {gpu.index}", verdict), name, last, self._findings.ring.get(gpu.index, "")
+        return lines, f"gpu {verdict}".strip(), words
 
     def _lanes(self, index: int) -> list[ET.Element]:
         """Both directions of a GPU's link with their rates; nothing where none was asked for."""

@@ -12,7 +12,7 @@ from nearfar.report.figures import SIGNS, Figure
 class Findings:
     """What is known beside the node itself. Keys are GPU numbers; ``lanes`` has the near figures of ``h2d`` and ``d2h`` for each;
     ``uplinks`` is what each PCI bridge carries (``↓ ≥ 24.6 ↑ ≥ 25.1``); ``blamed`` are the parts that explain what is slow (``g2.link``,
-    ``n0.memory``), with their mark's verdict."""
+    ``n0.memory``), with their mark's verdict; ``ring`` says of each GPU where NCCL's ring goes on."""
 
     lanes: dict[int, dict[str, Figure]] = field(default_factory=dict)
     links: dict[int, str] = field(default_factory=dict)
@@ -20,6 +20,7 @@ class Findings:
     faults: dict[int, Finding] = field(default_factory=dict)
     uplinks: dict[str, str] = field(default_factory=dict)
     blamed: dict[str, str] = field(default_factory=dict)
+    ring: dict[int, str] = field(default_factory=dict)
 
     def mark(self, *parts: str) -> str:
         """The verdict that a part which stands in the drawing is marked with; empty where none of its names (a name, or its beginning up

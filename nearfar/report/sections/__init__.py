@@ -1,7 +1,7 @@
 """What the page says of each kind of question: one module for each part of the page.
 
 Needs: base, topology, cells, measurement, model.diagnosis, model.prediction, nccl, verdict, report.blocks, report.charts,
-report.explanations, report.figures.
+report.explanations, report.figures, report.node_drawing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from nearfar.report.figures import Figure
 from nearfar.topology import Node
 
 from . import provenance
-from .by_subject import ring_words, subject_tables
+from .by_subject import nccl_ring, subject_tables
 from .cell_maps import legend, maps
 from .explaining import modelled_type, uplink_rates
 from .figure_tables import every_figure
@@ -27,4 +27,4 @@ from .unmeasured import Gap, gaps, nothing
 
 def check_blocks(figures: list[Figure], document: Mapping[str, Any], node: Node | None) -> list[Block]:
     """Tables and curves of figures that are not of cells alone."""
-    return [*curves_over_size(figures, document), *subject_tables(figures, document), *ring_words(document, node)]
+    return [*curves_over_size(figures, document), *subject_tables(figures, document), *nccl_ring(document, node)]

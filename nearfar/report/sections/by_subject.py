@@ -12,6 +12,7 @@ from nearfar.base import NOT_JUDGED, ORDER, grouped
 from nearfar.report.blocks import Block, Chart, Entry, Text, row, table
 from nearfar.report.charts import curves
 from nearfar.report.figures import SIGNS, Figure, class_words, parsed, size, span, wording
+from nearfar.report.node_drawing import Findings, draw
 from nearfar.topology import Node
 
 #: What is known of a GPU meanwhile, and its unit.
@@ -131,9 +132,15 @@ def _curves(readings: Sequence[_Reading]) -> list[Block]:
     return drawn
 
 
-def ring_words(document: Mapping[str, Any], node: Node | None) -> list[Block]:
-    """NCCL's first ring and what limits it; none of a check without its log."""
+def nccl_ring(document: Mapping[str, Any], node: Node | None) -> list[Block]:
+    """NCCL's first ring and what limits it, in words and on the node; none of a check without its log."""
     hops = nccl.ring_hops(document, node)
+    if not hops:
+        return []
     words = f"NCCL's first ring: GPU {' → '.join(map(str, [hop.source for hop in [*hops, *hops[:1]]]))}"
     limiting = "; ".join(hop.words for hop in hops if hop.limiting)
-    return [Text((f"{words}{f'; limited by {limiting}' if limiting else ''}",), "muted")] if hops else []
+    blocks: list[Block] = [Text((f"{words}{f'; limited by {limiting}' if limiting else ''}",), "muted")]
+    if node is not None:
+        steps = {hop.source: f"→ GPU {hop.sink}{', limits the ring' if hop.limiting else ''}" for hop in hops}
+        blocks.append(Chart(draw(node, Findings(ring=steps)), "NCCL's first ring"))
+    return blocks
