@@ -142,5 +142,5 @@ def nccl_ring(document: Mapping[str, Any], node: Node | None) -> list[Block]:
     blocks: list[Block] = [Text((f"{words}{f'; limited by {limiting}' if limiting else ''}",), "muted")]
     if node is not None:
         steps = {hop.source: f"→ GPU {hop.sink}{', limits the ring' if hop.limiting else ''}" for hop in hops}
-        blocks.append(Chart(draw(node, Findings(ring=steps)), "NCCL's first ring"))
+        blocks.append(Chart(draw(node, Findings(ring=steps))))
     return blocks
