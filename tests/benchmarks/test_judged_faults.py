@@ -42,8 +42,9 @@ def test_by_references_from_three_nodes_half_of_a_link_is() -> None:
     assert words(3, "own", "half of PCIe") == ["FAIL"] * NIGHTS
 
 
-def test_a_copy_engine_that_is_a_little_slow_is_found() -> None:
-    assert words(100, "own", "copy engine -3 %").count("PASS") <= 1
+def test_a_copy_engine_that_is_a_little_slow_does_not_fail() -> None:
+    """Its node's history finds it within five nights; references begin at 3.5 %."""
+    assert "FAIL" not in words(100, "own", "copy engine -3 %")
 
 
 @pytest.mark.parametrize("n", [3, 100])

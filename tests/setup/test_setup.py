@@ -812,7 +812,7 @@ def test_requirements_have_upper_bounds() -> None:
 
 
 def test_this_python_has_what_is_needed() -> None:
-    assert [python_needs.complaint(need) for need in python_needs.requirements("dependencies")] == [""] * 7
+    assert [python_needs.complaint(need) for need in python_needs.requirements("dependencies")] == [""] * 8
     assert python_needs.complaint("no-such-package>=1") == "no-such-package is not installed"
     assert "is needed" in python_needs.complaint("PyYAML>=99")
     assert "is needed" in python_needs.complaint("PyYAML>=1,<5; platform_machine == 'x86_64'")

@@ -256,7 +256,6 @@ def test_reframe_takes_the_configuration(site: Path, tmp_path: Path) -> None:
         "measurement-2",
         "verdict-2",
         "slurm-status-2",
-        "doctor-1",
     ],
 )
 def test_schemas_are_schemas(name: str) -> None:
