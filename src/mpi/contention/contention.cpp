@@ -18,7 +18,7 @@
 namespace nearfar {
 namespace {
 
-constexpr double settle_seconds = 0.01;
+constexpr double settle_seconds = 0.02;
 constexpr double warm_up_seconds = 0.05;
 constexpr double first_lead = 0.01;
 constexpr int most_repeats = 6;
