@@ -152,7 +152,7 @@ def test_ranks_are_bound_below_a_launcher(
     assert cpus["0-1"] == [str(first), str(second)] and cpus["1-0"] == [str(second), str(first)]
     assert cpus["1-free"][0] == str(second) and len(cpus["1-free"][1]) > 1 and len(cpus["default"]) == 2
     ran = [each for each in found["schemes"] if each["same_as"] is None]
-    assert all(run["value"] for each in ran for run in each["runs"]) and found["ranks"] == 2
+    assert all(run["value"] for each in ran for run in each["runs"]) and found["ranks"] == 2, ran
     # Open MPI refuses root unless it is told that it may, and that is said.
     assert ("OMPI_ALLOW_RUN_AS_ROOT" in err) == (launcher == "openmpi" and os.geteuid() == 0)
 

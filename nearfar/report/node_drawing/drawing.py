@@ -47,6 +47,10 @@ def draw(node: Node, findings: Findings) -> Markup:
 class _Drawing:
     def __init__(self, node: Node, findings: Findings) -> None:
         self._node, self._findings = node, findings
+        gpus = {f"g{gpu.index}" for gpu in node.gpus}
+        shared = ((bridge, frozenset(names)) for bridge, names in shared_uplinks(node).items())
+        #: Those above GPUs, the outermost first.
+        self._bridges = sorted((each for each in shared if gpus & each[1]), key=lambda each: -len(each[1]))
 
     def root(self) -> ET.Element:
         many = len(self._node.gpus) + len(self._node.nics) > _SIDE_BY_SIDE
@@ -91,11 +95,8 @@ class _Drawing:
 
     def _column(self, numa: NumaNode | None, devices: Sequence[Device]) -> ET.Element:
         column = element("div", *([] if numa is None else [self._numa(numa)]), class_="column")
-        gpus = {f"g{gpu.index}" for gpu in self._node.gpus}
-        shared = ((bridge, frozenset(names)) for bridge, names in shared_uplinks(self._node).items())
-        bridges = sorted((each for each in shared if gpus & each[1]), key=lambda each: -len(each[1]))
         if devices:
-            column.append(element("div", *self._below(devices, bridges), class_="devices"))
+            column.append(element("div", *self._below(devices, self._bridges), class_="devices"))
         return column
 
     def _numa(self, numa: NumaNode) -> ET.Element:

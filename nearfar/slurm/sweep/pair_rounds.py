@@ -123,10 +123,10 @@ def _well(one: Outcome) -> bool:
 
 def with_pairs(sweep: Sweep, found: Sequence[Outcome], pairs: Mapping[Pair, Outcome]) -> list[Outcome]:
     """The nodes' outcomes with what the pairs say of them."""
-    nodes, both = candidates(sweep, found), []
+    nodes, shown, both = candidates(sweep, found), _shown(pairs), []
     for one in found:
         if one.name in nodes:
-            judged, reason = judge(one.name, _shown(pairs)), one.reason
+            judged, reason = judge(one.name, shown), one.reason
             if judged.verdict != "PASS":
                 mine = [each for pair, each in pairs.items() if one.name in pair]
                 why = next((each.reason for each in reversed(mine) if not passes(each.verdict)), None)
