@@ -215,11 +215,13 @@ public:
         return std::make_unique<GpuKernel>(problem, operands, driving_cpus(node_, subject), gpu, nvml_, *memory);
     }
 
-    // Not where each GPU has its operands beside it, on NUMA nodes of their own, and no bridge stands above both.
+    // Not without transfers, nor where each GPU has its operands beside it, on NUMA nodes of their own, and no bridge stands above both.
     bool share(const Subject& a, const Subject& b) const override {
         const PciGpu& first = gpus_[static_cast<std::size_t>(*a.gpu)].on_bus;
         const PciGpu& second = gpus_[static_cast<std::size_t>(*b.gpu)].on_bus;
-        if (a.gpu == b.gpu || a.numa_node == b.numa_node) return true;
+        if (a.gpu == b.gpu) return true;
+        if (rate_only_) return false;
+        if (a.numa_node == b.numa_node) return true;
         if (first.numa_node != a.numa_node || second.numa_node != b.numa_node) return true;
         return std::any_of(first.uplinks.begin(), first.uplinks.end(), [&](const std::string& bridge) {
             return std::find(second.uplinks.begin(), second.uplinks.end(), bridge) != second.uplinks.end();
