@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.simulated_nights import plateau
 
-PROGRAMS = ("nearfar-copy", "nearfar-stream")
+PROGRAM = "nearfar-copy"
 
 
 def kind_of(cell: str, quantity: str) -> str:
@@ -40,7 +40,7 @@ def cells_of(run: Path) -> dict[tuple[str, str], list[list[float]]]:
     found = {}
     for file in run.glob("*/*_check/document.json"):
         document = json.loads(file.read_text(encoding="utf-8"))
-        for result in document["results"] if document["program"]["name"] in PROGRAMS else []:
+        for result in document["results"] if document["program"]["name"] == PROGRAM else []:
             if (
                 result["quantity"] in ("copy", "stream")
                 and not result.get("aspect")

@@ -100,7 +100,7 @@ def _together(one: Flow, other: Flow, node: Node) -> bool:
 
 
 def rates(asked: question.Question, cells: list[Cell], node: Node, alone: bool) -> Iterator[Part]:
-    """The parts of a check of nearfar-copy or nearfar-stream."""
+    """The parts of a check of nearfar-copy."""
     check, once = asked.name, "--rounds" in asked.options
     kinds: dict[str, list[Cell]] = {}
     for cell in cells:
@@ -126,7 +126,7 @@ def rates(asked: question.Question, cells: list[Cell], node: Node, alone: bool) 
 def plan(node: Node, alone: bool) -> Iterator[Part]:
     """Every check that ./validate asks of a node whose partition has everything."""
     gpus = len(node.gpus)
-    measured: dict[str, set[tuple[str, Cell]]] = {}  # by program: what its one run measures already
+    before: set[tuple[str, Cell]] = set()  # what the one run of nearfar-copy measures already
     for asked in question.asked_at(question.ACCEPT):
         if asked.acceptance_only:
             continue
@@ -144,7 +144,6 @@ def plan(node: Node, alone: bool) -> Iterator[Part]:
         if not cells:
             continue
         aspect = asked.aspect
-        before = measured.get(asked.program, set())
         flows = [flow for cell in cells for flow in cell.flows]
         used, shared = ({gpu for flow in flows if flow.tasks >= tasks for gpu in flow.gpus} for tasks in (1, 2))
         if not before:
@@ -154,7 +153,7 @@ def plan(node: Node, alone: bool) -> Iterator[Part]:
         if shared:
             yield Part(asked.name, "tasks", len(shared), 1, TASKS * len(shared))
         cells = [cell for cell in cells if (aspect, cell) not in before]
-        measured[asked.program] = before | {(aspect, cell) for cell in cells}
+        before |= {(aspect, cell) for cell in cells}
         if aspect in ("sizes", "latency", "tail"):
             each = {"sizes": SIZES, "latency": LATENCIES, "tail": TAILS}[aspect]
             for kind in ("host", "peer"):

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-PROGRAMS = ("nearfar-copy", "nearfar-stream")
+PROGRAM = "nearfar-copy"
 POLL = 0.005
 
 
@@ -77,7 +77,7 @@ def run_validate(arguments: list[str]) -> dict[str, float]:
             if first is None:
                 processes = process_names()
                 if any(
-                    name in PROGRAMS and descends_from(process, validate.pid, processes)
+                    name == PROGRAM and descends_from(process, validate.pid, processes)
                     for process, (_, name) in processes.items()
                 ):
                     first = time.monotonic() - began

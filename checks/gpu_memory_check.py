@@ -1,10 +1,10 @@
 import reframe as rfm
 
-from .base import named, stream_check
+from .base import copy_check, named
 
 
 @rfm.simple_test
-class gpu_memory_check(stream_check):
+class gpu_memory_check(copy_check):
     """The memory of each GPU, and of all at once: STREAM triad over gigabytes."""
 
     question = named("gpu_memory_check")

@@ -1,4 +1,4 @@
-"""One run of a program that measures for all the checks of a session, so that no path is measured twice and GPUs are set up once.
+"""One run of ``nearfar-copy`` that measures for all the checks of a session, so that no path is measured twice and GPUs are set up once.
 
 ``nearfar validate`` names the checks of its session in ``NEARFAR_CHECKS``. Without that, as under plain ReFrame, and where the jobs run
 elsewhere, each check runs its program itself.
@@ -19,10 +19,11 @@ from nearfar.base import NearfarError, node_lock, write_atomically
 from .node_run import node_run
 
 
-class measured_together(node_run):
-    """The cells of every check whose program it is."""
+class copies(node_run):
+    """The cells of every check that asks for some."""
 
-    descr = "what several checks ask of one program, measured once"
+    descr = "what several checks ask of nearfar-copy, measured once"
+    program = question.CELLS
     #: The line of each cell that it measures: the cell, and behind a blank what else its check asks.
     lines = ()
 
@@ -33,7 +34,7 @@ class measured_together(node_run):
 
     @run_before("run")
     def ask_for_all(self):
-        """Nothing where fewer than two checks share the program, or a file of the site is wrong: the checks say so themselves."""
+        """Nothing where fewer than two checks ask for cells, or a file of the site is wrong: the checks say so themselves."""
         self.executable = "true"
         if not self.runs_here or self.partition.modelled:
             return
@@ -56,10 +57,10 @@ class measured_together(node_run):
             self.lines = lines
 
     def answers(self, check):
-        """Whether a question is for its program, and its partition has what the question asks for."""
+        """Whether a question asks for cells, and its partition has what the question asks for."""
         partition = self.partition
         fits = check.fits(self.current_system.name, partition.name, partition.features)
-        return fits and check.shared_run is not None and check.program == self.program
+        return fits and check.asks is not None
 
     @sanity_function
     def ran(self):
@@ -86,15 +87,3 @@ class measured_together(node_run):
 def lines_of(check, cells):
     """The lines of a question's cells."""
     return [f"{cell} {check.asks}".strip() for cell in cells]
-
-
-class copies(measured_together):
-    """Of ``nearfar-copy``."""
-
-    program = question.SHARED_RUNS["copies"]
-
-
-class streams(measured_together):
-    """Of ``nearfar-stream``."""
-
-    program = question.SHARED_RUNS["streams"]

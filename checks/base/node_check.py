@@ -465,9 +465,3 @@ class copy_check(node_check):
     """A check whose cells one run of ``nearfar-copy`` measures together with those of others."""
 
     together = fixture(measured_together.copies, scope="environment")
-
-
-class stream_check(node_check):
-    """Likewise, of ``nearfar-stream``."""
-
-    together = fixture(measured_together.streams, scope="environment")

@@ -120,7 +120,7 @@ class programs(rfm.CompileOnlyRegressionTest):
             return build
         # What the checkout built may be on the PATH too, and be old.
         own = shlex.quote(str(places.programs_directory().parent))
-        return f'found=$(command -v nearfar-stream || true); case $found in "" | {own}/*) {build};; *) dirname "$found";; esac'
+        return f'found=$(command -v nearfar-copy || true); case $found in "" | {own}/*) {build};; *) dirname "$found";; esac'
 
     @sanity_function
     def folder_is_there(self):

@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--document", nargs="+", type=Path, default=[], metavar="FILE",
-        help="what nearfar cost, nearfar osu, nearfar-copy, nearfar-stream … printed with --json, for this site's column",
+        help="what nearfar cost, nearfar osu, nearfar-copy … printed with --json, for this site's column",
     )  # fmt: skip
     parser.add_argument(
         "--measure",

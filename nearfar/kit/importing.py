@@ -23,7 +23,7 @@ from nearfar.base import (
 )
 from nearfar.cells import parse
 from nearfar.measurement import Document
-from nearfar.question import Question
+from nearfar.question import CELLS, Question
 from nearfar.run import expected_cases, run_file, validation
 from nearfar.site import Partition, System, environments, expectations, systems
 from nearfar.topology import Node, node_to_document
@@ -200,7 +200,7 @@ def _program(case: KitCase) -> list[Finding]:
         return []
     lines = [line.strip() for line in case.said.decode("utf-8", "replace").splitlines() if line.strip()]
     line = lines[-1] if lines else None
-    return [messages.NO_DOCUMENT.finding("program", program=case.program, exit_code=case.exit_code, line=line)]
+    return [messages.NO_DOCUMENT.finding("program", program=CELLS, exit_code=case.exit_code, line=line)]
 
 
 def _unasked(asked: Question, case: KitCase, node: Node) -> list[Finding]:

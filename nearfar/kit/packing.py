@@ -17,9 +17,8 @@ from pathlib import Path
 
 from nearfar import __version__
 from nearfar.base import NearfarError, places, process, write_atomically
-from nearfar.question import LEVELS, QUICK, questions
+from nearfar.question import CELLS, LEVELS, QUICK, questions
 
-PROGRAMS = ("nearfar-copy", "nearfar-stream")
 LSTOPO = "lstopo-no-graphics"
 #: The oldest driver that runs programs of a major version of CUDA (NVIDIA, CUDA toolkit release notes, "CUDA Driver").
 _OLDEST_DRIVER = {12: 525, 13: 580}
@@ -44,16 +43,15 @@ class Packed:
 
 
 def pack(programs: Path, output: Path) -> Packed:
-    """Write the kit of the programs in a folder (``setup/build_in_debian11`` makes one, ``build/bin`` is one).
+    """Write the kit of the program in a folder (``setup/build_in_debian11`` makes one, ``build/bin`` is one).
 
-    Raises ``NearfarError`` where a program or lstopo is absent, or the archive is larger than ``LARGEST``.
+    Raises ``NearfarError`` where it or lstopo is absent, or the archive is larger than ``LARGEST``.
     """
-    binaries = {f"bin/{name}": _program(programs, name) for name in PROGRAMS}
-    binaries["bin/lstopo"] = _lstopo(programs)
+    binaries = {f"bin/{CELLS}": _program(programs), "bin/lstopo": _lstopo(programs)}
     for library in _libraries(programs, list(binaries.values())):
         binaries[f"lib/{library.name}"] = library
     contents = {name: path.read_bytes() for name, path in binaries.items()}
-    cuda = _cuda(binaries["bin/nearfar-copy"], [path for name, path in binaries.items() if name.startswith("lib/")])
+    cuda = _cuda(binaries[f"bin/{CELLS}"], [path for name, path in binaries.items() if name.startswith("lib/")])
     glibc = _glibc(contents)
     driver = _OLDEST_DRIVER.get(int(cuda.partition(".")[0] or 0), 0)
     about = {
@@ -75,18 +73,18 @@ def pack(programs: Path, output: Path) -> Packed:
 
 
 def question_lines() -> str:
-    """The questions that a kit asks, one a line: levels, check, program, options."""
+    """The questions that a kit asks, one a line: levels, check, options."""
     lines = []
     for question in questions():
-        if question.in_kit and question.levels and question.program in PROGRAMS:
+        if question.in_kit and question.levels and question.program == CELLS:
             levels = [level for level in LEVELS if level in question.levels]
             levels += [QUICK] if question.quick_kit else []
-            lines.append(f"{' '.join(levels)}|{question.name}|{question.program}|{' '.join(question.options)}\n")
+            lines.append(f"{' '.join(levels)}|{question.name}|{' '.join(question.options)}\n")
     return "".join(lines)
 
 
-def _program(folder: Path, name: str) -> Path:
-    path = folder / name
+def _program(folder: Path) -> Path:
+    path = folder / CELLS
     if not path.is_file():
         brings = "setup/build brings it, or name another folder" if places.CHECKOUT else "name the folder of built ones"
         raise NearfarError(f"{path}: no such program; {brings} with --programs")

@@ -19,6 +19,7 @@ from typing import Any
 from nearfar import measurement
 from nearfar.base import MADE_UP, CouldNotJudge, NearfarError, strict_json, utc_time, validator
 from nearfar.measurement import Document
+from nearfar.question import CELLS
 from nearfar.topology import Node, NumaNode, parse_hwloc_xml
 
 SCHEMA = "nearfar-kit-result"
@@ -40,7 +41,6 @@ class KitCase:
     """One check of a kit. ``document`` is None where its program left none."""
 
     check: str
-    program: str
     exit_code: int
     seconds: float
     asked: tuple[str, ...]
@@ -194,7 +194,7 @@ def _case(path: Path, contents: Mapping[str, bytes], entry: Mapping[str, Any]) -
             raise _refused(path, f"{place}/{measurement.DOCUMENT} is not UTF-8") from None
     asked = tuple(contents.get(f"{place}/cells.txt", b"").decode("ascii", "replace").split())
     stderr = contents.get(f"{place}/stderr.txt", b"")
-    return KitCase(entry["check"], entry["program"], entry["exit"], entry["seconds"], asked, document, stderr)
+    return KitCase(entry["check"], entry["exit"], entry["seconds"], asked, document, stderr)
 
 
 def _node(path: Path, cases: tuple[KitCase, ...]) -> Node:
@@ -202,7 +202,7 @@ def _node(path: Path, cases: tuple[KitCase, ...]) -> Node:
     nodes = [case.document.node for case in cases if case.document is not None]
     if not nodes:
         raise _refused(path, "no program left a measurement document")
-    # A program that measures host memory alone asks no driver for names.
+    # A run that measures host memory alone asks no driver for names.
     fullest = max(nodes, key=lambda node: (len(node.gpus), sum(gpu.name is not None for gpu in node.gpus)))
     boards = {(gpu.pci, gpu.uuid, gpu.name) for gpu in fullest.gpus}
     boards |= {(gpu.pci, None, None) for gpu in fullest.gpus}
@@ -234,8 +234,8 @@ def _check_case(path: Path, case: KitCase, raw: Mapping[str, Any], started: date
     if document is None:
         return
     program = document.raw.get("program") or {}
-    if document.kind != "measured" or program.get("name") != case.program or program.get("version") != raw["kit"]:
-        raise _refused(path, f"{place} is not what {case.program} {raw['kit']} measured")
+    if document.kind != "measured" or program.get("name") != CELLS or program.get("version") != raw["kit"]:
+        raise _refused(path, f"{place} is not what {CELLS} {raw['kit']} measured")
     try:
         begun = utc_time(str(document.raw.get("started")))
     except ValueError:

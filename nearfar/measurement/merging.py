@@ -69,7 +69,7 @@ def _asked(raw: dict[str, Any]) -> object:
 
 
 def _known_of_node(document: Document) -> int:
-    """How much a document says of its node's GPUs: nearfar-stream, for one, asks no driver."""
+    """How much a document says of its node's GPUs: a run of host memory alone asks no driver."""
     node = document.raw["node"]
     return len(node.get("peers") or []) + sum(value is not None for gpu in node["gpus"] for value in gpu.values())
 

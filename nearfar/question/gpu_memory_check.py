@@ -8,7 +8,7 @@ QUESTION = Question(
     name="gpu_memory_check",
     title="GPU memory",
     description="bandwidth of the GPUs' memory (STREAM triad)",
-    program="nearfar-stream",
+    program="nearfar-copy",
     cells=cells.gpu_memory,
     levels=(NIGHTLY, ACCEPT),
     # Of a modelled GPU's memory the nominal rate alone is known, which no kernel reaches: there is nothing to show.

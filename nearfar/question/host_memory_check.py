@@ -8,7 +8,7 @@ QUESTION = Question(
     name="host_memory_check",
     title="Host memory",
     description="bandwidth of host memory (STREAM triad)",
-    program="nearfar-stream",
+    program="nearfar-copy",
     cells=lambda node: (cells.stream_matrix(node), cells.stream_left_out(node)),
     levels=(NIGHTLY, ACCEPT),
     # A modelled node takes part where its memory capacities are known (feature `memory`).

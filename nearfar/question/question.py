@@ -22,8 +22,8 @@ SUITES = {NIGHTLY: "production", ACCEPT: "maintenance"}
 OSU, OWN = "osu", "own"
 
 
-#: The runs that measure for all the checks of a session, by the name of their ReFrame test, and the program of each.
-SHARED_RUNS = {"copies": "nearfar-copy", "streams": "nearfar-stream"}
+#: The program that measures cells, and the ReFrame test in which it does so for all the checks of a session.
+CELLS, SHARED_RUN = "nearfar-copy", "copies"
 #: Options of a program that can be said of each cell instead.
 _ASKED = {"--latency": "latency", "--tail": "tail", "--sizes": "sizes", "--rounds": "rounds"}
 
@@ -127,7 +127,7 @@ class Question:
     def asks(self) -> str | None:
         """What stands behind each of its cells in a file that asks for several questions at once (``latency``, ``sizes=1KiB..1GiB``);
         None where its program cannot answer them in one run."""
-        if self.program not in SHARED_RUNS.values() or (self.options and self.options[0] not in _ASKED):
+        if self.program != CELLS or (self.options and self.options[0] not in _ASKED):
             return None
         return "=".join([_ASKED[self.options[0]], *self.options[1:]]) if self.options else ""
 
@@ -136,13 +136,6 @@ class Question:
         """What of its cells is measured in that file: ``latency``, ``tail``, ``sizes``; empty: their rates."""
         word = (self.asks or "").partition("=")[0]
         return "" if word == "rounds" else word
-
-    @property
-    def shared_run(self) -> str | None:
-        """The run of ``SHARED_RUNS`` that can measure for it; None: none can."""
-        return next(
-            (name for name, program in SHARED_RUNS.items() if program == self.program and self.asks is not None), None
-        )
 
     @property
     def has_figures(self) -> bool:

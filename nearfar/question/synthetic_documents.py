@@ -17,7 +17,7 @@ from nearfar.topology import OWN_LINKS, Node
 def of_cells(
     cells: Iterable[Cell], node: Node, quantities: Callable[[Cell], Sequence[str]], curves: bool = False
 ) -> Document:
-    """What ``nearfar-copy`` or ``nearfar-stream`` prints of these cells, asked for these quantities; ``curves``: measured over
+    """What ``nearfar-copy`` prints of these cells, asked for these quantities; ``curves``: measured over
     sizes."""
     cells = [cell for cell in cells if cell.flows]  # none at all: a ramp of a node without GPUs
     results = [_result(cell, quantity, node) for cell in cells for quantity in quantities(cell)]

@@ -15,7 +15,7 @@ from nearfar.topology import Node
 
 
 def load(path: Path) -> Document:
-    """What ``nearfar-copy``, ``nearfar-stream``, ``nearfar osu`` or ``nearfar cost`` printed, measured on a node."""
+    """What ``nearfar-copy``, ``nearfar osu`` or ``nearfar cost`` printed, measured on a node."""
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

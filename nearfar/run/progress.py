@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nearfar import question
 from nearfar.base import NOT_JUDGED, say, shown_verdict
-from nearfar.question import SHARED_RUNS
+from nearfar.question import CELLS, SHARED_RUN
 
 from .earlier_seconds import CaseKey
 from .expected_cases import ExpectedCase, belongs, verdicts
@@ -70,7 +70,7 @@ class RunProgress:
             k for k, c in self._cases.items() if k[1:] == place and c.node and not c.modelled and _shares(c.check, name)
         ]
         if status == "RUN" and len(sharing) > 1:
-            say(f"{SHARED_RUNS[name]} measures for {len(sharing)} checks ...{self._left()}")
+            say(f"{CELLS} measures for {len(sharing)} checks ...{self._left()}")
         elif status == "OK" and len(sharing) > 1:
             self._measured.update(sharing)
         elif status == "FAIL":
@@ -103,4 +103,4 @@ class RunProgress:
 
 def _shares(check: str, run: str) -> bool:
     """Whether a check takes its part of a run that measures for several."""
-    return run in SHARED_RUNS and check in question.check_names() and question.named(check).shared_run == run
+    return run == SHARED_RUN and check in question.check_names() and question.named(check).asks is not None

@@ -15,7 +15,7 @@ void require_aggressors(const std::vector<Cell>& aggressors, const Node& node) {
         if (!absent.empty()) throw WrongUse(option + absent);
         for (const Flow& flow : cell.flows) {
             if (flow.kernel != Kernel::none)
-                throw WrongUse(option + "an aggressor copies from or to a GPU; STREAM is nearfar-stream's");
+                throw WrongUse(option + "an aggressor copies from or to a GPU; STREAM is no background load");
             if (flow.threads)
                 throw WrongUse(option + "an aggressor's tasks are processes: " + flow.text().substr(0, flow.text().rfind('/')));
             if (!named.insert(flow.text()).second)

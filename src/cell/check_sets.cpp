@@ -232,8 +232,10 @@ Cells gpu_memory(const Node& node) {
 
 }  // namespace
 
-const CheckSets& copy_checks() {
-    static const CheckSets checks{{"host_device_check", host_device},
+const CheckSets& check_sets() {
+    static const CheckSets checks{{"gpu_memory_check", gpu_memory},
+                                  {"host_device_check", host_device},
+                                  {"host_memory_check", [](const Node& node) { return stream_matrix(node).cells; }},
                                   {"latency_check", latencies},
                                   {"peer_check", peers},
                                   {"quick_check", [](const Node& node) { return single_paths(node, most_pairs); }},
@@ -242,12 +244,6 @@ const CheckSets& copy_checks() {
                                   {"size_sweep_check", size_sweep},
                                   {"tail_check", [](const Node& node) { return single_paths(node, few); }},
                                   {"topology_check", every_link}};
-    return checks;
-}
-
-const CheckSets& stream_checks() {
-    static const CheckSets checks{{"gpu_memory_check", gpu_memory},
-                                  {"host_memory_check", [](const Node& node) { return stream_matrix(node).cells; }}};
     return checks;
 }
 

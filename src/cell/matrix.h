@@ -28,12 +28,11 @@ Matrix quick_matrix(const Node& node, bool all = false);
 // STREAM triad of each NUMA node's cores on each NUMA node's memory, and of all nodes on their own at once.
 Matrix stream_matrix(const Node& node, bool all = false);
 
-// The cells of a check by its name, of copies and of STREAM, for a kit, which has no Python: the rules are those of nearfar/cells, without what the
+// The cells of a check by its name, for a kit, which has no Python: the rules are those of nearfar/cells, without what the
 // path classes of pairs of GPUs decide (rounds of disjoint pairs).
 using CellsOf = std::function<std::vector<Cell>(const Node& node)>;
 using CheckSets = std::map<std::string, CellsOf>;
-const CheckSets& copy_checks();
-const CheckSets& stream_checks();
+const CheckSets& check_sets();
 
 // What a cell names that this node does not have, in words; empty where it has all.
 std::string absent_endpoint(const Cell& cell, const Node& node);

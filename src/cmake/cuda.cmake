@@ -22,9 +22,6 @@ add_library(nearfar_gpu STATIC gpu/gpu_kernels.cu kernels/gpu_stream/gpu_stream_
 target_compile_options(nearfar_gpu PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra>)
 target_link_libraries(nearfar_gpu PUBLIC nearfar_gpu_code gemm_gpu_code cuda_library_code CUDA::cudart_static)
 
-add_executable(nearfar-copy programs/nearfar_copy.cpp)
-target_link_libraries(nearfar-copy PRIVATE nearfar_gpu)
-
 # For tests on real GPUs: nearfar-copy with a link that is slower on purpose (tests/gpu/slow_link.cpp says how).
 add_executable(nearfar-copy-slow EXCLUDE_FROM_ALL programs/nearfar_copy.cpp tests/gpu/slow_link.cpp)
 target_link_libraries(nearfar-copy-slow PRIVATE nearfar_gpu)

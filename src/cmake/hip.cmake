@@ -41,6 +41,3 @@ nearfar_hip_object(gpu/gpu_kernels.cu NEARFAR_GPU_KERNELS)
 nearfar_hip_object(kernels/gpu_stream/gpu_stream_kernels.cu NEARFAR_STREAM_KERNELS)
 add_library(nearfar_gpu STATIC ${NEARFAR_GPU_KERNELS} ${NEARFAR_STREAM_KERNELS} gpu/memory_sizes.cpp kernels/beside/gemm_size.cpp)
 target_link_libraries(nearfar_gpu PUBLIC nearfar_gpu_code gemm_gpu_code cuda_library_code ${NEARFAR_HIP_LIBRARY})
-
-add_executable(nearfar-copy programs/nearfar_copy.cpp)
-target_link_libraries(nearfar-copy PRIVATE nearfar_gpu)

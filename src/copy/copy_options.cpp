@@ -1,5 +1,7 @@
 #include "copy/copy_options.h"
 
+#include <algorithm>
+
 #include "cell/sizes.h"
 #include "core/error.h"
 
@@ -7,7 +9,7 @@ namespace nearfar {
 namespace {
 
 const HelpText text{
-    "nearfar-copy [CELL...] [options]: measures copies between host memory and GPUs, between GPUs and within a GPU, alone or beside compute\n\n"
+    "nearfar-copy [CELL...] [options]: measures copies between host memory and GPUs, between GPUs and within a GPU, alone or beside compute, and STREAM\n\n"
     "A cell is one or more flows that run at the same time. Without cells: every NUMA node with every GPU.\n\n"
     "flows:\n"
     "  n0:g1         from the memory of NUMA node 0 to GPU 1; g1:n0 is the opposite direction\n"
@@ -21,7 +23,11 @@ const HelpText text{
     "  g0:g1/staged  through host memory, with peer access off\n\n"
     "Beside copies, in the same cell:\n"
     "  g0:g0/gemm    GPU 0 computes matrix products (single precision, 4096 x 4096, by cuBLAS), in GFLOP/s\n"
-    "  c0:n0/triad   the cores of NUMA node 0 run STREAM; see nearfar-stream --help\n\n"
+    "  c0:n0/triad   the cores of NUMA node 0 run STREAM\n\n"
+    "STREAM, in a cell of its own:\n"
+    "  c0:n1/triad       the cores of NUMA node 0 on the memory of NUMA node 1, a thread on each; also copy, scale, add\n"
+    "  c0:n1/triad/half  with half of the cores; also /one, /butone and /buttwo (all cores but one or two)\n"
+    "  g0:g0/triad       GPU 0 on its own memory; also dot, read, write, fill; g0:g1/triad on GPU 1's, g0:n1/triad on the host's\n\n"
     "GPUs are numbered in PCI bus order, including those that CUDA_VISIBLE_DEVICES hides.\n\n"
     "options:\n",
     "\nexamples:\n"
@@ -30,6 +36,8 @@ const HelpText text{
     "  nearfar-copy n0:g0+n0:g1+n0:g2+n0:g3  four GPUs at once from one NUMA node\n"
     "  nearfar-copy g0:g1+g1:g0              two GPUs, both directions at once\n"
     "  nearfar-copy n0:g0+g0:g0/gemm         how a copy and compute slow each other down\n"
+    "  nearfar-copy c0:n0/triad c0:n1/triad  STREAM on near and far memory\n"
+    "  nearfar-copy g0:g0/triad+g1:g1/triad  the memory of two GPUs at once\n"
     "  nearfar-copy n0:g0 --sizes 1KiB..1GiB how bandwidth grows with size\n"
     "  nearfar-copy --cells FILE             one cell per line, followed by what to measure: n0:g0, n0:g0 latency,\n"
     "                                        n0:g0 tail=1000, n0:g0 sizes=1KiB..1GiB, n0:g0 rounds=2\n"
@@ -61,6 +69,24 @@ void ask_all(CommandLine& line, Aspect aspect, const std::string& value) {
     read_aspect(aspect, value, "--" + aspect_word(aspect), policy);
 }
 
+// Throws WrongUse for flows that cannot share a cell, and for what is not measured of them.
+void require_measurable(const Cell& cell, bool quick) {
+    const auto any = [&](bool (Flow::*is)() const) {
+        return std::any_of(cell.flows.begin(), cell.flows.end(), [&](const Flow& flow) { return (flow.*is)(); });
+    };
+    const std::string refused = "cell '" + cell.key() + "': ";
+    const bool copies = any(&Flow::is_copy);
+    const bool gpu_stream = any(&Flow::is_gpu_stream_flow);
+    if (any(&Flow::is_compute_flow) && !copies)
+        throw WrongUse(
+            refused + "/gemm runs beside copies (n0:g0+g0:g0/gemm); by itself it is measured by nearfar-kernels --kernels=sgemm");
+    if (gpu_stream && (copies || any(&Flow::is_stream_flow)))
+        throw WrongUse(refused + "STREAM by a GPU shares a cell with no copy and no cores; give it its own");
+    if (!copies && (quick || cell.aspect != Aspect::rates))
+        throw WrongUse(refused + "of STREAM only the rate at the usual size is measured");
+    if (quick && cell.aspect != Aspect::rates) throw WrongUse(refused + "--quick is for rates at the usual size");
+}
+
 Options table(CommandLine& line) {
     Policy& policy = line.policy;
     return with_cell_options(
@@ -90,8 +116,7 @@ CommandLine parse_copy_options(int argc, char** argv) {
     CommandLine line = parse_command_line(argc, argv, table);
     for (Cell& cell : line.cells) {
         if (cell.aspect == Aspect::rates) cell.aspect = line.policy.aspect;
-        if (line.policy.quick && cell.aspect != Aspect::rates)
-            throw WrongUse("cell '" + cell.key() + "': --quick is for rates at the usual size");
+        require_measurable(cell, line.policy.quick);
     }
     if (line.policy.quick && line.policy.aspect != Aspect::rates)
         throw WrongUse("--quick is for rates at the usual size: not beside --sizes, --latency or --tail");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "copy/with_gpus.h"
 #include "core/options.h"
 #include "core/trouble.h"
 #include "gpu/gpu_call.h"

@@ -41,7 +41,4 @@ std::vector<std::string> present_environment();
 TaskCommand gpu_task_command(const GpuSet& wanted, const Node& node, const std::vector<GpuDevice>& gpus,
                              const std::vector<std::string>& environment);
 
-// The whole life of such a process.
-[[noreturn]] void run_as_gpu_task(const std::vector<std::string>& pci_addresses, const GpuSet& wanted);
-
 }  // namespace nearfar

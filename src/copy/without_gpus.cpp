@@ -1,12 +1,15 @@
-// In the place of copy_bench.cpp where there is no CUDA compiler.
+// In the place of copy_bench.cpp and gpu_task.cpp where there is no CUDA compiler.
 #include <algorithm>
 
 #include "copy/with_gpus.h"
+#include "core/error.h"
 #include "kernels/stream/stream_bench.h"
 
 namespace nearfar {
 
 std::string cuda_of_build() { return ""; }
+
+void run_as_gpu_task(const std::vector<std::string>&, const GpuSet&) { throw WrongUse("--as-task: built without CUDA"); }
 
 void measure_with_gpus(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement) {
     std::vector<Cell> of_cores;
@@ -16,7 +19,7 @@ void measure_with_gpus(const CommandLine& line, const Node& node, const std::vec
         else
             measurement.session.skipped.push_back(
                 {cell.text(), "missing_library",
-                 "this nearfar-stream was built without CUDA: build it where there is an nvcc of 12.2 or newer"});
+                 "this nearfar-copy was built without CUDA: build it where there is an nvcc of 12.2 or newer"});
     measure_stream_of_cores(line.policy, node, of_cores, measurement);
 }
 

@@ -79,10 +79,10 @@ void read_aspect(Aspect aspect, const std::string& value, const std::string& nam
     }
 }
 
-Options with_cell_options(Options own, CommandLine& line, const CheckSets& checks) {
+Options with_cell_options(Options own, CommandLine& line) {
     std::vector<std::string> names;
     std::string help = "without cells: those that a check measures on this node:";
-    for (const auto& [name, cells] : checks) {
+    for (const auto& [name, cells] : check_sets()) {
         help += (names.empty() ? " " : ", ") + name;
         names.push_back(name);
     }
@@ -93,9 +93,9 @@ Options with_cell_options(Options own, CommandLine& line, const CheckSets& check
             "without cells: measure every cell, also on more than eight NUMA nodes (default there: one per package and distance)",
             line.policy.all),
         {"--set", "CHECK", help,
-         [&line, &checks, names](const std::string& name) {
+         [&line, names](const std::string& name) {
              choice_value("--set", name, names);
-             line.check = checks.at(name);
+             line.check = check_sets().at(name);
          }},
         switch_option("--list", "print the cells and measure nothing", line.list),
         switch_option(

@@ -20,8 +20,8 @@ struct CommandLine : CommonOptions {
     std::vector<int> as_task;  // internal: be a task of another such process, on these GPUs
 };
 
-// The program's own options followed by those of all programs that measure cells. `checks`: those that --set knows.
-Options with_cell_options(Options own, CommandLine& line, const CheckSets& checks = copy_checks());
+// The program's own options followed by those that say which cells are measured and how often.
+Options with_cell_options(Options own, CommandLine& line);
 
 // The value of a measure, of tails and sizes alone, into `policy`. Throws WrongUse that begins with `name`.
 void read_aspect(Aspect aspect, const std::string& value, const std::string& name, Policy& policy);

@@ -15,6 +15,8 @@
 namespace nearfar {
 namespace {
 
+const char* const name = "nearfar-copy";
+
 // The cells that are asked for, or the program's own.
 Matrix wanted_cells(const Program& program, const CommandLine& line, const Node& node) {
     if (!line.cells.empty()) return {line.cells, {}};
@@ -31,7 +33,7 @@ int list(const Program& program, const CommandLine& line) {
     set_absent_aside(cells, node, line.absent_fails, session);
     for (const Cell& cell : cells) std::printf("%s\n", cell.text().c_str());
     if (cells.empty() && node.gpus.empty())
-        std::fprintf(stderr, "%s: this node has no %s GPU on its PCI bus: no cell to list\n", program.name, gpu_vendor.name);
+        std::fprintf(stderr, "%s: this node has no %s GPU on its PCI bus: no cell to list\n", name, gpu_vendor.name);
     return 0;
 }
 
@@ -98,16 +100,14 @@ int run(const Program& program, const CommandLine& line) {
         return 0;
     }
     if (line.version) {
-        std::printf("%s %s%s\n", program.name, NEARFAR_VERSION,
+        std::printf("%s %s%s\n", name, NEARFAR_VERSION,
                     program.cuda.empty() ? "" : (std::string(" (") + gpu_vendor.runtime + " " + program.cuda + ")").c_str());
         return 0;
     }
-    for (const Cell& cell : line.cells) program.require(cell);
     if (line.list) return list(program, line);
     std::this_thread::sleep_for(std::chrono::duration<double>(line.idle));
-    Supervised how = supervised({program.name, line.words, utc_now(), "", program.cuda, line.policy.quick, {}}, line);
+    Supervised how = supervised({name, line.words, utc_now(), "", program.cuda, line.policy.quick, {}}, line);
     for (const Cell& cell : line.policy.aggressors) how.run.aggressors.push_back(cell.text());
-    how.trial = program.trial;
     return supervise(how,
                      [&](Teller& teller, const Rest* rest, double gone) { measure(program, line, how.run, teller, rest, gone); });
 }

@@ -1,4 +1,4 @@
-// What the programs that measure cells share, from --help to the exit code.
+// The program that measures cells, nearfar-copy, from --help to the exit code.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace nearfar {
 
-// One run of a program in the process that measures: what it finds, and how it says what it does.
+// One run in the process that measures: what it finds, and how it says what it does.
 struct Measurement {
     ProgramRun run;
     std::vector<DocumentGpu> gpus;
@@ -21,18 +21,14 @@ struct Measurement {
     std::function<void()> end;  // to be called once, when all cells were measured and nothing was taken down yet
 };
 
-// What makes one program differ from another.
+// What it gets from packages above this one.
 struct Program {
-    const char* name;
     std::string (*help)();
-    std::string cuda;                                          // the CUDA it was built with; empty for none
+    std::string cuda;                                          // the CUDA that it asks; empty for none
     Matrix (*matrix)(const Node& node, const Policy& policy);  // measured where no cells are given
-    void (*require)(const Cell& cell);                         // throws WrongUse for a cell of another program
     void (*measure)(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement);
-    const char* trial = "";  // as Supervised has it
 };
 
-// Everything that programs share, from --help to the exit code.
 int run(const Program& program, const CommandLine& line);
 
 }  // namespace nearfar

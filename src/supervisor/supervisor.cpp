@@ -106,7 +106,6 @@ public:
             }
             rest = Rest{sick_.part(account_.unanswered()), account_.gpus()};
             account_.begin_again(rest->cells);
-            if (sick_.is_trial()) rest->cells[0] += how_.trial;
             if (end.kind != End::Kind::told)
                 say(how_.run.name, std::to_string(account_.unanswered().size()) +
                                        (account_.unanswered().size() == 1 ? " cell goes" : " cells go") + " on in a new process");

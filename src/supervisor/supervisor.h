@@ -25,7 +25,6 @@ struct Supervised {
     std::string file;          // of the document; empty: standard output
     bool with_gpus = false;    // the driver is asked who else is on the GPUs
     double hang_seconds = 30;  // set-up may take twice as long
-    std::string trial;         // behind gN:gN: the options of a cell for which GPU N alone is set up
     bool collective = false;   // a rank of several: it ends when another one does, and nothing goes on in a new process
     // Ranks of this host that are there no more, in words, before the measuring process has told of any; empty: none is known.
     std::function<std::string(pid_t front)> missing_ranks;

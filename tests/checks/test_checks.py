@@ -75,12 +75,11 @@ SITE = "system: fake\npartitions:\n" + "".join(
 
 
 def programs(folder: Path) -> Path:
-    """A folder that holds the fake under the programs' names."""
+    """A folder that holds the fake under the program's name."""
     folder.mkdir()
-    for name in ("nearfar-copy", "nearfar-stream"):
-        script = folder / name
-        script.write_text(f'#!/bin/sh\nexec {sys.executable} {(CHECKOUT / "tests/support/fake_program.py")} "$@"\n')
-        script.chmod(0o755)
+    script = folder / "nearfar-copy"
+    script.write_text(f'#!/bin/sh\nexec {sys.executable} {(CHECKOUT / "tests/support/fake_program.py")} "$@"\n')
+    script.chmod(0o755)
     return folder
 
 

@@ -659,7 +659,7 @@ def test_a_warning_of_lint_is_told_and_stops_nothing(world: World) -> None:
 
 def test_each_check_has_an_mpi_of_its_own_and_only_the_newest_counts(world: World) -> None:
     def by_check(raw: dict[str, Any]) -> None:
-        own = "MPICH 4" if raw["program"]["name"] == "nearfar-stream" else "Open MPI 5"
+        own = "MPICH 4" if raw["results"][0]["quantity"] == "stream" else "Open MPI 5"
         raw["mpi"] = {"library": "/lib/libmpi.so"}
         raw["node"]["software"]["mpi"] = own
 

@@ -10,7 +10,8 @@ from . import schemes, wrappers
 from .guest import Guest, NoGuest, NumaNode
 
 LSTOPO = "env HWLOC_PLUGINS_PATH=/lib/hwloc lstopo --of xml --whole-io"
-STREAM = "nearfar-stream --json --budget 10 c0:n1/triad"
+STREAM = "nearfar-copy --json --budget 10 c0:n1/triad"
+STREAM_CELLS = "nearfar-copy --set host_memory_check --list"
 #: Started on CPU 2 alone, as a launcher binds a rank.
 RANK_PLACES = "taskset 0x4 rank_places_test"
 #: Two ranks on every pair of NUMA nodes, as they are bound before MPI starts.
@@ -41,7 +42,7 @@ def boot(
     """Run the commands in a guest of two packages, with ``more`` files; skips, with the reason, where no guest can be had."""
     files = {
         f"bin/{name}": build_folder / "bin" / name
-        for name in ("placement_test", "rank_places_test", "numa_pairs_test", "nearfar-stream", "nearfar-copy")
+        for name in ("placement_test", "rank_places_test", "numa_pairs_test", "nearfar-copy")
     }
     lstopo = [path for path in map(Path, ("/usr/bin/lstopo-no-graphics", "/usr/bin/lstopo")) if path.exists()]
     if not lstopo:
@@ -67,7 +68,7 @@ def two_nodes(build_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> O
         "taskset 0x4 placement_test",
         RANK_PLACES,
         NUMA_PAIRS,
-        "nearfar-stream --list",
+        STREAM_CELLS,
         "nearfar-copy --list",
         STREAM,
         GROUPS,
@@ -86,7 +87,7 @@ def two_nodes(build_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> O
 def four_nodes(build_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
     """Four NUMA nodes: 0 and 1 as usual, 2 without memory, 3 without CPUs."""
     nodes = [NumaNode("0", 192), NumaNode("1", 192), NumaNode("2-3", 0), NumaNode("", 192)]
-    commands = [LSTOPO, "placement_test", "nearfar-stream --list", "nearfar-copy --list", schemes.COMMAND]
+    commands = [LSTOPO, "placement_test", STREAM_CELLS, "nearfar-copy --list", schemes.COMMAND]
     folder = tmp_path_factory.mktemp("four_nodes")
     return boot(
         build_folder, folder, nodes, commands, {**wrappers.files(folder), **schemes.files(schemes.FOUR, folder)}

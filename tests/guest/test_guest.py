@@ -10,7 +10,18 @@ import pytest
 
 from nearfar import cells, topology
 
-from .conftest import HUGE, IN_CPUSET, IN_MEMSET, IN_SMALL_GROUP, LSTOPO, NUMA_PAIRS, RANK_PLACES, STREAM, Outcomes
+from .conftest import (
+    HUGE,
+    IN_CPUSET,
+    IN_MEMSET,
+    IN_SMALL_GROUP,
+    LSTOPO,
+    NUMA_PAIRS,
+    RANK_PLACES,
+    STREAM,
+    STREAM_CELLS,
+    Outcomes,
+)
 
 pytestmark = pytest.mark.guest
 
@@ -128,7 +139,7 @@ def test_a_node_without_memory_and_one_without_cpus(four_nodes: Outcomes) -> Non
 )
 def test_stream_cells(guest: str, cores: list[int], memories: list[int], request: pytest.FixtureRequest) -> None:
     outcomes = request.getfixturevalue(guest)
-    status, said = outcomes["nearfar-stream --list"]
+    status, said = outcomes[STREAM_CELLS]
     assert status == 0, said
     listed = [str(cells.parse(line)) for line in said.split()]
     assert listed[:-1] == [f"c{core}:n{memory}/triad" for core in cores for memory in memories]

@@ -94,7 +94,7 @@ def test_and_a_slower_path_is_not(tuned: Site) -> None:
 def test_a_sweep_without_references_has_no_answer_and_gives_them(tmp_path: Path) -> None:
     """Its only fault is that nothing could be judged: its figures are tuned, and the next sweep is green."""
     site = Site(tmp_path)
-    program = site.programs / "nearfar-stream"
+    program = site.programs / "nearfar-copy"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} {fake_stream.__file__} "$@"\n')
     described = f"expect: {{packages: {len(inventory.observe().packages)}}}"
     (site.site / "systems/mine.yaml").write_text(f"system: mine\n{described}\npartitions: [{{name: cpu}}]\n")

@@ -70,8 +70,7 @@ def pack_emulated(emulated: Emulated, folder: Path) -> Path:
     """A kit's archive of the emulated programs."""
     programs = folder / "programs"
     programs.mkdir()
-    for name in packing.PROGRAMS:
-        shutil.copy(emulated.programs / name.replace("nearfar", "emulated"), programs / name)
+    shutil.copy(emulated.programs / "emulated-copy", programs / "nearfar-copy")
     return packing.pack(programs, folder / "kit.tar.gz").file
 
 

@@ -136,7 +136,7 @@ FORGERIES: dict[str, tuple[Callable[[dict[str, bytes]], None], str]] = {
     "two hosts": (edit_json(QUICK, other_host), "documents are of different nodes"),
     "other NUMA nodes": (edit_json(QUICK, other_cores), "documents are of different nodes"),
     "another program's document": (
-        edit_json(QUICK, lambda raw: raw["program"].update(name="nearfar-stream")), "is not what nearfar-copy"
+        edit_json(QUICK, lambda raw: raw["program"].update(name="nearfar-kernels")), "is not what nearfar-copy"
     ),
     "another version's document": (edit_json(QUICK, lambda raw: raw["program"].update(version="9.9")), "is not what nearfar-copy"),
     "a modelled document": (edit_json(QUICK, lambda raw: raw.update(kind="modelled")), "is not what nearfar-copy"),

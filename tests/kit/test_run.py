@@ -91,8 +91,8 @@ def test_another_architecture_is_one_line(kit: MadeKit) -> None:
 
 
 def test_an_older_c_library_is_one_line(kit: MadeKit) -> None:
-    words = "./nearfar-stream: /lib64/libc.so.6: version `GLIBC_2.34' not found (required by ./nearfar-stream)"
-    kit.replace("bin/nearfar-stream", f'#!/bin/sh\necho "{words.replace("`", chr(92) + "`")}" >&2\nexit 1\n')
+    words = "./nearfar-copy: /lib64/libc.so.6: version `GLIBC_2.34' not found (required by ./nearfar-copy)"
+    kit.replace("bin/nearfar-copy", f'#!/bin/sh\necho "{words.replace("`", chr(92) + "`")}" >&2\nexit 1\n')
     line = one_line(kit.run(), 2)
     assert "C library" in line and "is older than the kit's programs need: glibc 2." in line
 

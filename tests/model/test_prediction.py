@@ -399,9 +399,7 @@ def test_what_is_known_at_best_is_in_the_document_as_in_the_text(types, capsys):
     assert cli.main(["predict", "--node", "keeneland", *cells]) == 0
     out = capsys.readouterr().out
     assert "≤ 17.10" in out and "5.70 input" in out and "≤ 12.00" in out
-    assert (
-        "\ncapacities:\n  n1.memory: {value: null, reason: not measured}  # GB/s: nearfar-stream c1:n1/triad\n" in out
-    )
+    assert "\ncapacities:\n  n1.memory: {value: null, reason: not measured}  # GB/s: nearfar-copy c1:n1/triad\n" in out
     # An upper bound calibrates nothing.
     with pytest.raises(NearfarError, match="nothing to calibrate from"):
         calibrate(types["keeneland"], measured_cells(from_raw(modelled_document(types["dl160"], [parse("n0:g0")]))))

@@ -52,13 +52,13 @@ def named_copy(program: Path, folder: Path) -> Path:
 
 
 def stream(program: Path) -> dict[str, Any]:
-    command = [str(program), "--json", "--budget", "2"]
+    command = [str(program), "--set", "host_memory_check", "--json", "--budget", "2"]
     return dict(json.loads(subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout))
 
 
 def test_a_busy_neighbour_is_named(build_folder: Path, neighbour: int) -> None:
     before = cpu_seconds(neighbour)
-    document = stream(build_folder / "bin" / "nearfar-stream")
+    document = stream(build_folder / "bin" / "nearfar-copy")
     used = (cpu_seconds(neighbour) - before) / document["seconds"]
     use = use_in(document)
     assert use.others is not None and use.others > 0
@@ -71,7 +71,7 @@ def test_a_busy_neighbour_is_named(build_folder: Path, neighbour: int) -> None:
 
 
 def test_the_run_itself_is_no_neighbour(build_folder: Path, tmp_path: Path) -> None:
-    program = named_copy(build_folder / "bin" / "nearfar-stream", tmp_path)
+    program = named_copy(build_folder / "bin" / "nearfar-copy", tmp_path)
     document = stream(program)
     use = use_in(document)
     assert use.own > 0

@@ -19,15 +19,8 @@ def run(build: Path, program: str, *words: str) -> subprocess.CompletedProcess[s
     return subprocess.run([str(build / "bin" / program), *words], capture_output=True, text=True, timeout=120)
 
 
-def copy_is_built(build: Path) -> bool:
-    return (build / "bin" / "nearfar-copy").exists()
-
-
-@pytest.mark.parametrize("program", ["nearfar-copy", "nearfar-stream"])
-def test_help_has_examples_and_exit_codes(build_folder: Path, program: str) -> None:
-    if program == "nearfar-copy" and not copy_is_built(build_folder):
-        pytest.skip("no CUDA compiler: nearfar-copy was not built")
-    ran = run(build_folder, program, "--help")
+def test_help_has_examples_and_exit_codes(build_folder: Path) -> None:
+    ran = run(build_folder, "nearfar-copy", "--help")
     assert ran.returncode == 0
     assert "examples:" in ran.stdout and "exit codes:" in ran.stdout
 
@@ -35,9 +28,9 @@ def test_help_has_examples_and_exit_codes(build_folder: Path, program: str) -> N
 def test_stream_measures_this_machine(build_folder: Path) -> None:
     cpus = observe().numa_nodes[0].index
     cell = f"c{cpus}:n{cpus}/copy"
-    ran = run(build_folder, "nearfar-stream", cell, "--json", "--budget", "2")
+    ran = run(build_folder, "nearfar-copy", cell, "--json", "--budget", "2")
     assert ran.returncode == 0, ran.stderr
-    document = measurement.loads(ran.stdout, "nearfar-stream")
+    document = measurement.loads(ran.stdout, "nearfar-copy")
     (result,) = document.results
     assert str(result.cell) == cell
     flow = json.loads(ran.stdout)["results"][0]["flows"][0]
@@ -50,7 +43,7 @@ def test_ctrl_c_leaves_whole_cells_and_names_the_others(build_folder: Path, afte
     """The cell at hand too: a sample or two are no figure, even where it is the last one."""
     node = observe().numa_nodes[0].index
     command = [
-        str(build_folder / "bin" / "nearfar-stream"),
+        str(build_folder / "bin" / "nearfar-copy"),
         "--json",
         *[f"c{node}:n{node}/{kernel}" for kernel in ("copy", "add", "triad")],
     ]
@@ -71,16 +64,15 @@ def test_ctrl_c_leaves_whole_cells_and_names_the_others(build_folder: Path, afte
 
 def test_the_programs_and_python_generate_the_same_matrices(build_folder: Path) -> None:
     node = observe()
-    listed = run(build_folder, "nearfar-stream", "--list").stdout.split()
+    listed = run(build_folder, "nearfar-copy", "--set", "host_memory_check", "--list").stdout.split()
     assert listed == [str(cell) for cell in stream_matrix(node)]
-    if copy_is_built(build_folder):
-        listed = run(build_folder, "nearfar-copy", "--list").stdout.split()
-        assert listed == [str(cell) for cell in host_device_matrix(node)[0]]
+    listed = run(build_folder, "nearfar-copy", "--list").stdout.split()
+    assert listed == [str(cell) for cell in host_device_matrix(node)[0]]
 
 
 def test_a_list_without_gpus_says_why_it_is_empty(build_folder: Path) -> None:
-    if not copy_is_built(build_folder) or observe().gpus:
-        pytest.skip("needs nearfar-copy, and a node without GPUs")
+    if observe().gpus:
+        pytest.skip("needs a node without GPUs")
     ran = run(build_folder, "nearfar-copy", "--list")
     assert (ran.returncode, ran.stdout) == (0, "")
     assert ran.stderr == "nearfar-copy: this node has no NVIDIA GPU on its PCI bus: no cell to list\n"
@@ -92,29 +84,28 @@ def test_a_list_without_gpus_says_why_it_is_empty(build_folder: Path) -> None:
         (["c99:n0/copy"], "no c99"),
         (["c0:n99/copy"], "no n99"),
         (["c0:n0"], "column 6"),
-        (["n0:g0"], "nearfar-copy"),
         (["--cells", "/nowhere"], "/nowhere"),
         (["--budget", "0"], "--budget"),
         (["--nosuch"], "--nosuch"),
     ],
 )
 def test_wrong_use_is_one_line_and_exit_2(build_folder: Path, words: list[str], named: str) -> None:
-    ran = run(build_folder, "nearfar-stream", *words)
+    ran = run(build_folder, "nearfar-copy", *words)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert named in ran.stderr
     assert len(ran.stderr.strip().splitlines()) == 1
 
 
 def test_a_document_file_is_written_whole_or_not_at_all(build_folder: Path, tmp_path: Path) -> None:
-    ran = run(build_folder, "nearfar-stream", "c0:n0/copy", "--budget=1", f"--json={tmp_path}/no/such/folder.json")
+    ran = run(build_folder, "nearfar-copy", "c0:n0/copy", "--budget=1", f"--json={tmp_path}/no/such/folder.json")
     assert ran.returncode == 2
     assert "cannot be written" in ran.stderr
     assert list(tmp_path.iterdir()) == []
 
 
 def test_copy_without_a_gpu_measures_nothing_and_says_so(build_folder: Path) -> None:
-    if not copy_is_built(build_folder) or observe().gpus:
-        pytest.skip("needs nearfar-copy and no GPU")
+    if observe().gpus:
+        pytest.skip("needs a node without GPUs")
     ran = run(build_folder, "nearfar-copy", "--json")
     assert ran.returncode == 3
     assert "no NVIDIA GPU" in json.loads(ran.stdout)["skipped"][0]["reason"]
@@ -126,14 +117,12 @@ def test_copy_without_a_gpu_measures_nothing_and_says_so(build_folder: Path) -> 
         (["--aggressor", "n0:q0"], "--aggressor: cell 'n0:q0', column 4"),
         (["--aggressor"], "--aggressor needs a value"),
         (["--aggressor", "n0:g99"], "--aggressor n0:g99: there is no g99"),
-        (["--aggressor", "c0:n0/triad"], "STREAM is nearfar-stream's"),
+        (["--aggressor", "c0:n0/triad"], "STREAM is no background load"),
         (["--quick", "--latency"], "--quick"),
         (["--sizes", "1KiB", "--quick"], "--quick"),
     ],
 )
 def test_wrong_use_of_quick_and_aggressor(build_folder: Path, words: list[str], named: str) -> None:
-    if not copy_is_built(build_folder):
-        pytest.skip("no CUDA compiler: nearfar-copy was not built")
     ran = run(build_folder, "nearfar-copy", *words)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert named in ran.stderr

@@ -169,7 +169,7 @@ def test_an_aggressor_on_a_hidden_gpu_leaves_nothing_measured(quick: dict[str, A
 
 
 @pytest.mark.parametrize(
-    "cell, named", [("n0:g99", "no g99"), ("c0:n0/triad", "nearfar-stream"), ("n0:g0/x2/threads", "n0:g0/x2")]
+    "cell, named", [("n0:g99", "no g99"), ("c0:n0/triad", "no background load"), ("n0:g0/x2/threads", "n0:g0/x2")]
 )
 def test_what_cannot_be_an_aggressor_is_wrong_use(build_folder: Path, cell: str, named: str) -> None:
     code, document, stderr = copy(build_folder, "n0:g0", "--aggressor", cell)

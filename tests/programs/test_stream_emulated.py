@@ -1,4 +1,4 @@
-"""nearfar-stream on emulated GPUs: every kernel and memory, what is wrong is seen, and how it ends."""
+"""STREAM on emulated GPUs: every kernel and memory, what is wrong is seen, and how it ends."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def emulated(build_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Em
 
 
 def measured(emulated: Emulated, *words: str, gpus: int = 2, settings: str = "") -> tuple[int, dict[str, Any]]:
-    """The exit code and the document of nearfar-stream with two visits to each cell."""
-    program = str(emulated.programs / "emulated-stream")
+    """The exit code and the document of nearfar-copy with two visits to each cell."""
+    program = str(emulated.programs / "emulated-copy")
     ended = emulated.start([program, *words, "--rounds", "2", "--json"], gpus, settings)
     document = ended.document()
-    measurement.document.from_raw(document, "emulated-stream")
+    measurement.document.from_raw(document, "emulated-copy")
     return ended.code, document
 
 
@@ -98,9 +98,11 @@ def test_cores_and_gpus_in_one_run(emulated: Emulated) -> None:
 
 
 def test_cores_and_gpus_in_one_cell_are_refused(emulated: Emulated) -> None:
-    ended = emulated.start([str(emulated.programs / "emulated-stream"), "c0:n0/triad+g0:g0/triad"], 1, "")
+    ended = emulated.start([str(emulated.programs / "emulated-copy"), "c0:n0/triad+g0:g0/triad"], 1, "")
     assert (
-        ended.code == 2 and "cores and GPUs cannot share a cell" in ended.errors and len(ended.errors.splitlines()) == 1
+        ended.code == 2
+        and "shares a cell with no copy and no cores" in ended.errors
+        and len(ended.errors.splitlines()) == 1
     )
 
 

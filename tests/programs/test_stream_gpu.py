@@ -1,4 +1,4 @@
-"""nearfar-stream on real GPUs: their own memory, the host's and a peer's."""
+"""nearfar-copy on real GPUs: their own memory, the host's and a peer's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEAST_SHARE = 0.8
 
 
 def stream(build: Path, *words: str, before: tuple[str, ...] = ()) -> tuple[int, dict[str, Any], str]:
-    command = [*before, str(build / "bin" / "nearfar-stream"), "--json", *words]
+    command = [*before, str(build / "bin" / "nearfar-copy"), "--json", *words]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=500)
     return ran.returncode, json.loads(ran.stdout) if ran.stdout.startswith("{") else {}, ran.stderr + ran.stdout[-2000:]
 
@@ -38,7 +38,7 @@ def test_every_kernel_on_a_gpus_own_memory(build_folder: Path) -> None:
     cells = [f"g0:g0/{kernel}" for kernel in KERNELS]
     code, document, words = stream(build_folder, *cells)
     assert code == 0, words
-    measurement.document.from_raw(document, "nearfar-stream")
+    measurement.document.from_raw(document, "nearfar-copy")
     results = {result["cell"]: result for result in document["results"]}
     assert set(results) == set(cells)
     for result in results.values():

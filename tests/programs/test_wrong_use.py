@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-CELLS = ("nearfar-copy", "nearfar-stream")
+CELLS = ("nearfar-copy",)
 SAXPY = ("nearfar-kernels saxpy",)
 MPI = ("nearfar-contention", *SAXPY)
 KERNELS = ("nearfar-kernels",)
@@ -45,27 +45,23 @@ MISTAKES: list[tuple[tuple[str, ...], list[str], str]] = [
     (LISTED, ["--cells=/dev/null"], "the file has no cells"),
     (LISTED, ["--cells=/proc/self/exe"], "not a text file"),
     (LISTED, ["--cells=/dev/zero"], "not a text file"),
-    (("nearfar-copy",), ["--set=none"], "--set: 'none' is none of"),
-    (("nearfar-stream",), ["--set=host_memory_check", "c0:n0/copy"], "--set says which cells: leave c0:n0/copy out"),
+    (CELLS, ["--set=none"], "--set: 'none' is none of"),
+    (CELLS, ["--set=host_memory_check", "c0:n0/copy"], "--set says which cells: leave c0:n0/copy out"),
     (CELLS, [""], "cell ''"),
-    (("nearfar-copy",), ["g0:g0/triad"], "STREAM is measured by nearfar-stream"),
-    (("nearfar-copy",), ["n0:g0+g0:n1/copy"], "STREAM is measured by nearfar-stream"),
-    (("nearfar-stream",), ["n0:g0+g0:n1/copy"], "use nearfar-copy to measure copies with GPUs"),
-    (("nearfar-stream",), ["c0:n0/triad+g0:g0/triad"], "cores and GPUs cannot share a cell"),
+    (CELLS, ["n0:g0+g0:n1/copy"], "shares a cell with no copy and no cores"),
+    (CELLS, ["c0:n0/triad+g0:g0/triad"], "shares a cell with no copy and no cores"),
+    (CELLS, ["--latency", "c0:n0/triad"], "of STREAM only the rate"),
+    (CELLS, ["--quick", "g0:g0/triad"], "of STREAM only the rate"),
     (CELLS, ["n0:g0/triad"], "column 7: the kernel triad is computed by its source"),
     (CELLS, ["g0:g0@g1"], "column 7: a flow within one GPU is driven by that GPU"),
     (CELLS, ["g0:g0+g0:g0"], "column 7: the flow g0:g0 may stand only once; for two tasks on it use /x2"),
     (CELLS, ["g0:g0/staged"], "column 7: staged is for flows between GPUs"),
     (CELLS, ["n0:n0"], "column 1: nothing measures host memory to host memory"),
-    (("nearfar-stream",), ["g0:g0"], "use nearfar-copy to measure copies with GPUs"),
     (CELLS, ["c0:\nn0/copy"], "'c0:?n0/copy' holds control characters"),
-    (("nearfar-stream",), ["--quick"], "unknown option '--quick'"),
-    (("nearfar-stream",), ["--aggressor", "n0:g0"], "unknown option '--aggressor'"),
-    (("nearfar-stream",), ["--sizes=1KiB"], "unknown option '--sizes'"),
-    (("nearfar-copy",), ["--sizes", "0"], "--sizes: '0' is not between"),
-    (("nearfar-copy",), ["--sizes", "4kb"], "--sizes: '4kb' is not a size"),
-    (("nearfar-copy",), ["--quick", "--latency"], "--quick"),
-    (("nearfar-copy",), ["--as-task=x"], "--as-task"),
+    (CELLS, ["--sizes", "0"], "--sizes: '0' is not between"),
+    (CELLS, ["--sizes", "4kb"], "--sizes: '4kb' is not a size"),
+    (CELLS, ["--quick", "--latency"], "--quick"),
+    (CELLS, ["--as-task=x"], "--as-task"),
     (MPI, ["n0:g0"], "unknown argument 'n0:g0'"),
     (MPI, ["--rounds=1.5"], "not '1.5'"),
     (MPI, ["--rounds=1e9"], "--rounds needs a number from 1 to"),

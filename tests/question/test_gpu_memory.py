@@ -29,7 +29,7 @@ def node_with(gpus: int) -> Node:
 
 
 def document_of(node: Node, rates: dict[str, float], ceiling: float | None = None, smaller: str = "") -> Document:
-    """What nearfar-stream prints of these cells, with these rates in GB/s."""
+    """What nearfar-copy prints of these cells, with these rates in GB/s."""
     made = synthetic_documents.of_cells([parse(cell) for cell in rates], node, of_cell)
     made.raw.update(results=[], skipped=[], failed=[])
     results = tuple(

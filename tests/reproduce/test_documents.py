@@ -110,8 +110,8 @@ def test_the_rate_after_idling_is_held_against_the_usual_one(
             }
         ]
 
-    usual = write(tmp_path / "usual.json", "nearfar-stream", triad(130.0))
-    idle = write(tmp_path / "idle.json", "nearfar-stream", triad(132.6), "summit", "nearfar-stream", "--idle", "300")
+    usual = write(tmp_path / "usual.json", "nearfar-copy", triad(130.0))
+    idle = write(tmp_path / "idle.json", "nearfar-copy", triad(132.6), "summit", "nearfar-copy", "--idle", "300")
     figures = shown(capsys, "joubert2019", usual, idle)[43]["figures"]
     assert figures[0]["measured"] == pytest.approx(10) and figures[1]["measured"] == pytest.approx(100 * 2.6 / 132.6)
 

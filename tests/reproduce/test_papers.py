@@ -45,7 +45,7 @@ def test_what_rows_name_exists() -> None:
             assert not row.check or row.check in checks, row
             assert not row.node_type or row.node_type in types, row
             words = row.command.split()
-            assert not words or words[0] in ("nearfar", "nearfar-copy", "nearfar-stream"), row
+            assert not words or words[0] in ("nearfar", "nearfar-copy"), row
             assert "--check" not in words or set(words[words.index("--check") + 1 :]) <= checks, row
             assert not row.command.startswith("nearfar ") or words[1] in cli.COMMANDS, row
 

@@ -30,7 +30,7 @@ class Machine:
     def __init__(self, folder: Path, packages: str = "openmpi hwloc numactl") -> None:
         self.root = fake_spack(folder / "spack", cases=CASES)
         (self.root / "install").write_text(
-            'mkdir -p "$2/.spack-env/view/bin"; touch "$2/.spack-env/view/bin/nearfar-stream"'
+            'mkdir -p "$2/.spack-env/view/bin"; touch "$2/.spack-env/view/bin/nearfar-copy"'
         )
         self.find(packages)
 
@@ -117,7 +117,7 @@ def test_what_went_away_is_noticed(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     made = machine.made()
     machine.asked()
-    (made.programs / "nearfar-stream").unlink()
+    (made.programs / "nearfar-copy").unlink()
     machine.made()
     assert machine.asked() == ["fetch", "install"]
     (made.folder / "wanted.yaml").unlink()

@@ -80,7 +80,9 @@ def test_what_is_installed_runs_and_is_kept(found: spack.Spack, capsys: pytest.C
         if "cannot fetch" in str(error):
             pytest.skip(f"needs a network or a mirror: {error}")
         raise
-    listed = subprocess.run([made.programs / "nearfar-stream", "--list"], capture_output=True, text=True)
+    listed = subprocess.run(
+        [made.programs / "nearfar-copy", "--set", "host_memory_check", "--list"], capture_output=True, text=True
+    )
     assert listed.returncode == 0 and "c0:n0/triad" in listed.stdout, listed.stderr
     assert (made.programs.parent / "libexec/osu-micro-benchmarks/mpi/pt2pt").is_dir()
     assert os.access(made.programs / "nearfar-contention", os.X_OK), "+mpi is the default"

@@ -48,7 +48,7 @@ def test_reframe_builds_with_spack_and_the_run_says_so(tmp_path: Path, build_fol
     assert code == 0, said
     assert "nearfar: Spack installs nearfar, compiler-wrapper; the MPI is openmpi 4.1.4 in /usr" in said
     document = json.loads(next(run.glob("*/host_memory_check/document.json")).read_text())
-    assert "/.spack-env/view/bin/nearfar-stream" in document["program"]["command"][0]
+    assert "/.spack-env/view/bin/nearfar-copy" in document["program"]["command"][0]
     (made,) = json.loads((run / "report.json").read_text())["programs"]
     assert (made["environ"], made["how"]) == ("spack", "spack")
     assert made["words"].startswith("Spack 1.1.0, environment ")

@@ -136,7 +136,7 @@ def test_programs_of_a_prefix_are_run_and_named(tmp_path: Path, build_folder: Pa
     (record,) = made(run)
     assert (record["how"], record["folder"]) == ("prefix", str(build_folder / "bin"))
     document = json.loads(next(run.glob("*/host_memory_check/document.json")).read_text())
-    assert document["program"]["command"][0] == str(build_folder / "bin" / "nearfar-stream")
+    assert document["program"]["command"][0] == str(build_folder / "bin" / "nearfar-copy")
     assert f"Prefix {build_folder} of the site" in (run / "index.html").read_text()
 
 
@@ -153,7 +153,7 @@ def test_programs_of_an_image_are_run_in_it(tmp_path: Path, build_folder: Path) 
         pytest.skip("no charliecloud that can run an image here (Debian: charliecloud)")
     programs = image / "opt" / "nearfar"
     programs.mkdir(parents=True)
-    shutil.copy(build_folder / "bin" / "nearfar-stream", programs)
+    shutil.copy(build_folder / "bin" / "nearfar-copy", programs)
     # ch-run binds onto folders that the image has.
     (image / str(tmp_path / "run").lstrip("/")).mkdir(parents=True)
     container = f'{{runtime: charliecloud, image: {image}, programs: /opt/nearfar, options: [-b, "/usr:/usr"]}}'
@@ -161,7 +161,7 @@ def test_programs_of_an_image_are_run_in_it(tmp_path: Path, build_folder: Path) 
     code, said, run = validate(tmp_path)
     assert code == 0, said
     document = json.loads(next(run.glob("*/host_memory_check/document.json")).read_text())
-    assert document["program"]["command"][0] == "/opt/nearfar/nearfar-stream", "a path that only the image has"
+    assert document["program"]["command"][0] == "/opt/nearfar/nearfar-copy", "a path that only the image has"
     assert made(run)[0]["words"] == f"image {image}, run by charliecloud"
 
 

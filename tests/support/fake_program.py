@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Stands in for nearfar-copy and nearfar-stream in tests: prints a measured document that ``FAKE_CASE`` bends in one way."""
+"""Stands in for nearfar-copy in tests: prints a measured document that ``FAKE_CASE`` bends in one way."""
 
 from __future__ import annotations
 

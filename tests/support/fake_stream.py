@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Stands in for ``nearfar-stream`` in tests: 20 GB/s in every cell, on this machine's own node, without any memory."""
+"""Stands in for ``nearfar-copy`` in tests of host memory: 20 GB/s in every cell, on this machine's own node, without any memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def main() -> int:
         for cell in cells
     ]  # fmt: skip
     print(json.dumps({
-        "schema": "nearfar-measurement/2", "kind": "measured", "program": {"name": "nearfar-stream", "version": "1"},
+        "schema": "nearfar-measurement/2", "kind": "measured", "program": {"name": "nearfar-copy", "version": "1"},
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "node": node_to_document(node),
         "results": results, "skipped": [], "failed": [],
     }))  # fmt: skip

@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("--output", metavar="FILE", type=Path, required=True, help="the archive to write")
     parser.add_argument(
-        "--programs", metavar="DIR", type=Path, help="directory of nearfar-copy and nearfar-stream, with lstopo and libraries as "
+        "--programs", metavar="DIR", type=Path, help="directory of nearfar-copy, with lstopo and libraries as "
         "setup/build_in_debian11 writes them (default: build/bin)",
     )  # fmt: skip
     parser.add_argument(

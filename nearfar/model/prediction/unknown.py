@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from nearfar.base import grouped
-from nearfar.cells import parse, parsed
+from nearfar.cells import parsed
 from nearfar.topology import Node
 
 from .capacities import Capacity, switches
@@ -55,8 +55,7 @@ def missing_keys(unknown: Collection[Capacity], node_type: NodeType, whole: bool
             yield f"{section}:"
         for name in keys:
             cell = _measured_by(name, node) if section == "capacities" else name
-            by = "stream" if cell and all(flow.kernel for flow in parse(cell).flows) else "copy"
-            how = f": nearfar-{by} {cell}" if cell else ""
+            how = f": nearfar-copy {cell}" if cell else ""
             yield f"  {name}: {{value: null, reason: not measured}}  # GB/s{how}"
 
 

@@ -57,7 +57,7 @@ class SpackEnvironment:
     @property
     def installed(self) -> bool:
         """Whether all of it was installed, and nothing has changed since."""
-        return (self.folder / "install.log").exists() and (self.programs / "nearfar-stream").exists()
+        return (self.folder / "install.log").exists() and (self.programs / "nearfar-copy").exists()
 
 
 def solve(spack: Spack, environment: Environment, features: Collection[str], system: str) -> SpackEnvironment:

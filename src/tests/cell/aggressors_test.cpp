@@ -32,9 +32,9 @@ TEST(Aggressors, CopiesOfAnyKindMayRun) {
 
 TEST(Aggressors, WhatCannotRunIsWrongUse) {
     EXPECT_EQ(refusal({"n0:g7"}), "--aggressor n0:g7: there is no g7: this node has 2 GPU(s), g0 to g1");
-    EXPECT_NE(refusal({"c0:n0/triad"}).find("STREAM is nearfar-stream's"), std::string::npos) << refusal({"c0:n0/triad"});
+    EXPECT_NE(refusal({"c0:n0/triad"}).find("STREAM is no background load"), std::string::npos) << refusal({"c0:n0/triad"});
     EXPECT_EQ(refusal({"g0:g0/triad"}),
-              "--aggressor g0:g0/triad: an aggressor copies from or to a GPU; STREAM is nearfar-stream's");
+              "--aggressor g0:g0/triad: an aggressor copies from or to a GPU; STREAM is no background load");
     EXPECT_NE(refusal({"n0:g0/x4/threads"}).find("tasks are processes: n0:g0/x4"), std::string::npos);
     EXPECT_NE(refusal({"n0:g0", "g0:n0+n0:g0"}).find("n0:g0 is named twice"), std::string::npos);
 }

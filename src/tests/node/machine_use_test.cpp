@@ -28,8 +28,8 @@ protected:
         write("proc/meminfo", "MemAvailable: 200 kB\n");
         process(1, "init", 0, 999999, 0);
         process(300, "bash", 1, 300, 5);
-        process(program, "nearfar-stream", 300, 300, 0);
-        process(getpid(), "nearfar-stream", program, own(), 0);
+        process(program, "nearfar-copy", 300, 300, 0);
+        process(getpid(), "nearfar-copy", program, own(), 0);
         process(700, "old) (job", 1, 700, 900);
         cpu(1000);
     }
@@ -71,7 +71,7 @@ TEST_F(FakeSystem, TellsTheRunFromOthers) {
     EXPECT_TRUE(use.is_due(10));
     use.look(10);
     EXPECT_FALSE(use.is_due(10.4));
-    process(801, "nearfar-stream", getpid(), own(), 1);  // what measures, and began since
+    process(801, "nearfar-copy", getpid(), own(), 1);  // what measures, and began since
     process(802, "task", 801, own(), 1);
     process(700, "old) (job", 1, 700, 903);
     process(701, "new job", 1, 701, 1);
@@ -150,7 +150,7 @@ TEST_F(FakeSystem, IsNeverBelowNothing) {
     MachineUse use(0, program, files_);
     cpu(1000, 5, 5);
     use.look(0);
-    process(getpid(), "nearfar-stream", program, own(), 1.01);  // counted finer than the whole machine is
+    process(getpid(), "nearfar-copy", program, own(), 1.01);  // counted finer than the whole machine is
     cpu(1001, 4, 3);
     const MachineSeen seen = use.end(1);
     EXPECT_EQ(seen.mean.value().others, 0);

@@ -428,8 +428,8 @@ def test_a_node_whose_gpus_are_not_seen_is_never_green(slurm: PrivateSlurm, tmp_
     )
     programs = tmp_path / "bin"
     programs.mkdir()
-    (programs / "nearfar-stream").write_text(f'#!/bin/sh\nexec {sys.executable} {fake_stream.__file__} "$@"\n')
-    (programs / "nearfar-stream").chmod(0o755)
+    (programs / "nearfar-copy").write_text(f'#!/bin/sh\nexec {sys.executable} {fake_stream.__file__} "$@"\n')
+    (programs / "nearfar-copy").chmod(0o755)
     variables = {
         "NEARFAR_SITE": str(tmp_path / "site"), "NEARFAR_PROGRAMS": str(programs), "PYTHONPATH": str(CHECKOUT),
         "NEARFAR_STATE": str(tmp_path / "state"),

@@ -83,9 +83,9 @@ class Nearfar(CMakePackage, CudaPackage, PythonExtension):
             env.set("NEARFAR_PROGRAMS", self.prefix.bin)
 
     def test_cells(self):
-        """nearfar-stream starts, and finds the memory of this machine"""
-        program = which(self.prefix.bin.join("nearfar-stream"), required=True)
-        assert "c0:n0/triad" in program("--list", output=str.split)
+        """nearfar-copy starts, and finds the memory of this machine"""
+        program = which(self.prefix.bin.join("nearfar-copy"), required=True)
+        assert "c0:n0/triad" in program("--set", "host_memory_check", "--list", output=str.split)
 
     def test_predict(self):
         """nearfar predicts the rates of a described node"""
