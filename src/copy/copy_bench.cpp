@@ -19,7 +19,7 @@
 #include "core/suspension.h"
 #include "engine/background.h"
 #include "gpu/gpu_call.h"
-#include "gpu/lost_gpu.h"
+#include "gpu/open_gpus.h"
 #include "gpu/route_plan.h"
 #include "kernels/gpu_compute/cuda_library.h"
 #include "kernels/gpu_stream/gpu_stream_kernels.h"

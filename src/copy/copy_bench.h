@@ -11,7 +11,7 @@
 #include "engine/rounds.h"
 #include "gpu/gpu_device.h"
 #include "gpu/load_watch.h"
-#include "gpu/lost_gpu.h"
+#include "gpu/open_gpus.h"
 #include "node/node.h"
 #include "node/nvml.h"
 

@@ -11,7 +11,7 @@
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_device.h"
 #include "gpu/host_registration.h"
-#include "gpu/lost_gpu.h"
+#include "gpu/open_gpus.h"
 #include "kernels/gpu_compute/cuda_library.h"
 #include "kernels/gpu_compute/gpu_compute.h"
 #include "kernels/gpu_compute/level_one_kernels.h"

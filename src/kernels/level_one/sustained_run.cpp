@@ -7,7 +7,7 @@
 #include "core/interrupt.h"
 #include "core/suspension.h"
 #include "core/trouble.h"
-#include "gpu/lost_gpu.h"
+#include "gpu/open_gpus.h"
 #include "kernels/gpu_compute/cuda_library.h"
 #include "kernels/level_one/kernels_run.h"
 #include "kernels/level_one/sustained_load.h"

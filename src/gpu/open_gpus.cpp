@@ -1,4 +1,4 @@
-#include "gpu/lost_gpu.h"
+#include "gpu/open_gpus.h"
 
 #include <algorithm>
 #include <set>
