@@ -50,11 +50,10 @@ std::vector<SharedFlow> shared_flows(const Cell& cell) {
 
 }  // namespace
 
-CopyBench::CopyBench(const Node& node, const Nvml& nvml, const Policy& policy, const std::vector<Cell>& cells)
+CopyBench::CopyBench(const Node& node, const Policy& policy, const std::vector<Cell>& cells)
     : node_(node), policy_(policy), cells_(cells), environment_(present_environment()),
-      gpus_(find_gpus(node, nvml, start_cuda(most_streams_a_gpu(cells)), policy.even_if_busy)),
-      lost_(gpus_, nvml, gpus_of(cells)), watch_(nvml, gpus_),
-      tasks_([this](const GpuSet& wanted) { return gpu_task_command(wanted, node_, gpus_, environment_); },
+      gpus_(node, policy.even_if_busy, most_streams_a_gpu(cells)), watch_(gpus_.nvml(), gpus_.all()),
+      tasks_([this](const GpuSet& wanted) { return gpu_task_command(wanted, node_, gpus_.all(), environment_); },
              policy.hang_seconds * task_patience) {}
 
 void CopyBench::plan(const Cell& cell, Buffers& buffers) {
@@ -77,8 +76,8 @@ void CopyBench::set_up(Buffers& buffers, KernelsBesideCopies& beside, Session& s
     const double start = now();
     tasks_.start();
     std::future<void> host = std::async(std::launch::async, [&] { buffers.allocate_host(); });
-    open_gpus(gpus_, gpus_of(cells_));
-    for (const GpuDevice& gpu : gpus_) {
+    gpus_.open(gpus_of(cells_));
+    for (const GpuDevice& gpu : gpus_.all()) {
         if (!has_stream || !gpu.open) continue;
         check(cudaSetDevice(gpu.ordinal), "cudaSetDevice");
         load_stream_kernels();
@@ -103,23 +102,23 @@ void CopyBench::set_up(Buffers& buffers, KernelsBesideCopies& beside, Session& s
 }
 
 void CopyBench::measure(Session& session, const Progress& progress, const std::function<void()>& end) {
-    Buffers buffers(node_, gpus_, buffer_bytes, policy_.sizes.empty() ? 0 : policy_.sizes.back());
-    PeerAccess peers(gpus_);
-    KernelsBesideCopies beside(node_, gpus_);
+    Buffers buffers(node_, gpus_.all(), buffer_bytes, policy_.sizes.empty() ? 0 : policy_.sizes.back());
+    PeerAccess peers(gpus_.all());
+    KernelsBesideCopies beside(node_, gpus_.all());
     set_up(buffers, beside, session);
-    Baselines baselines(node_, gpus_, buffers, beside, cells_);
-    ChaseBench chases(node_, gpus_);
-    CopySetting setting{node_, gpus_, buffers, peers, tasks_, watch_, baselines, chases, beside, 0};
-    Background background(aggressor_flows(policy_.aggressors, node_, gpus_, environment_, policy_.hang_seconds * task_patience),
+    Baselines baselines(node_, gpus_.all(), buffers, beside, cells_);
+    ChaseBench chases(node_, gpus_.all());
+    CopySetting setting{node_, gpus_.all(), buffers, peers, tasks_, watch_, baselines, chases, beside, 0};
+    Background background(aggressor_flows(policy_.aggressors, node_, gpus_.all(), environment_, policy_.hang_seconds * task_patience),
                           policy_.hang_seconds / 2);
     const auto alone = [&](const Cell& cell, const Policy& policy, double seconds, int round) {
         try {
             setting.round = round;
-            for (const Flow& flow : cell.flows) require_gpus(flow, gpus_);  // a lost one is the cell's failure in every process
-            lost_.require_process();
+            for (const Flow& flow : cell.flows) require_gpus(flow, gpus_.all());  // a lost one is the cell's failure in every process
+            gpus_.require_process();
             return measure_beside(background, [&] { return measure_cell(cell, policy, seconds, setting); });
         } catch (const Failure& why) {
-            throw lost_.blame(cell, why);
+            throw gpus_.blame(cell, why);
         }
     };
     // What is known beside the results is told with them: a process that dies takes it along.
@@ -135,7 +134,7 @@ void CopyBench::measure(Session& session, const Progress& progress, const std::f
     const auto together = [&](const std::vector<Cell>& cells, const Policy& policy, double seconds) {
         return measure_together(cells, policy, seconds, setting, session);
     };
-    const auto lanes = [this](const Flow& flow) { return lanes_between(flow, gpus_); };
+    const auto lanes = [this](const Flow& flow) { return lanes_between(flow, gpus_.all()); };
     const auto kind = [&](const Cell& cell) { return kind_of(cell, node_, lanes) + aspect_word(cell.aspect); };
     // Pairs without NVLink may meet in a PCI bridge or between packages; beside an aggressor every cell is to have it to itself.
     const auto has_own_links = [&](const Flow& flow) {
@@ -156,13 +155,13 @@ void CopyBench::measure(Session& session, const Progress& progress, const std::f
 
 std::vector<SetOutcome> CopyBench::measure_together(const std::vector<Cell>& cells, const Policy& policy, double seconds,
                                                     CopySetting& setting, Session& session) {
-    const auto spent = [&] { return SetOutcome{{}, std::make_exception_ptr(ProcessSpent(lost_.end_of_process()))}; };
-    if (!lost_.end_of_process().empty()) return std::vector<SetOutcome>(cells.size(), spent());
+    const auto spent = [&] { return SetOutcome{{}, std::make_exception_ptr(ProcessSpent(gpus_.end_of_process()))}; };
+    if (!gpus_.end_of_process().empty()) return std::vector<SetOutcome>(cells.size(), spent());
     std::vector<SetOutcome> outcomes = measure_peer_set(cells, policy, seconds, setting);
     const auto has_trouble = [](const SetOutcome& outcome) { return outcome.trouble != nullptr; };
     const auto troubled = std::count_if(outcomes.begin(), outcomes.end(), has_trouble);
-    for (std::size_t i = 0; i < cells.size(); ++i) outcomes[i].trouble = lost_.blame(cells[i], outcomes[i].trouble);
-    if (lost_.end_of_process().empty() || troubled < 2) return outcomes;
+    for (std::size_t i = 0; i < cells.size(); ++i) outcomes[i].trouble = gpus_.blame(cells[i], outcomes[i].trouble);
+    if (gpus_.end_of_process().empty() || troubled < 2) return outcomes;
     // Which of them it was shows when each is measured alone; that it happened stands for itself.
     session.failed.push_back({"", "lost",
                               "a GPU was lost while " + step_of(0, 0, cells).words + " were measured together, and " +
@@ -173,7 +172,7 @@ std::vector<SetOutcome> CopyBench::measure_together(const std::vector<Cell>& cel
 
 bool CopyBench::is_usable(const Flow& flow) const {
     const auto usable = [this](const Endpoint& end) {
-        return end.place != Place::gpu_memory || gpus_[static_cast<std::size_t>(end.index)].code.empty();
+        return end.place != Place::gpu_memory || gpus_.at(end.index).code.empty();
     };
     return usable(flow.source) && usable(flow.destination);
 }
@@ -183,11 +182,10 @@ std::string cuda_of_build() { return compiled_cuda_version(); }
 void measure_with_gpus(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement) {
     const double begin = now();
     require_aggressors(line.policy.aggressors, node);
-    const Nvml nvml;
-    CopyBench bench(node, nvml, line.policy, cells);
+    CopyBench bench(node, line.policy, cells);
     measurement.session.setup_seconds["driver"] = now() - begin;
-    measurement.run.driver = nvml.driver_version();
-    measurement.gpus = gpus_for_document(bench.gpus());
+    measurement.run.driver = bench.gpus().nvml().driver_version();
+    measurement.gpus = bench.gpus().shown();
     if (cells.empty() && measurement.session.failed.empty())
         measurement.session.skipped.push_back(
             {"", "missing_library",

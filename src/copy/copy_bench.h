@@ -9,20 +9,18 @@
 #include "cell/results.h"
 #include "copy/copy_setting.h"
 #include "engine/rounds.h"
-#include "gpu/gpu_device.h"
 #include "gpu/load_watch.h"
 #include "gpu/open_gpus.h"
 #include "node/node.h"
-#include "node/nvml.h"
 
 namespace nearfar {
 
 class CopyBench {
 public:
     // Starts CUDA for these cells, which measure() measures.
-    CopyBench(const Node& node, const Nvml& nvml, const Policy& policy, const std::vector<Cell>& cells);
+    CopyBench(const Node& node, const Policy& policy, const std::vector<Cell>& cells);
 
-    const std::vector<GpuDevice>& gpus() const { return gpus_; }
+    const OpenGpus& gpus() const { return gpus_; }
 
     // Measures the cells in rounds into `session`: what cannot be measured is skipped or failed with its reason, and the rest goes on. `end`
     // is called when all were, before anything is taken down.
@@ -33,8 +31,7 @@ private:
     const Policy policy_;
     std::vector<Cell> cells_;
     std::vector<std::string> environment_;  // before CUDA starts
-    std::vector<GpuDevice> gpus_;
-    LostGpus lost_;
+    OpenGpus gpus_;
     LoadWatch watch_;
     TaskPool tasks_;
 

@@ -25,7 +25,7 @@ bool begins_with(const std::string& text, const std::string& start) { return tex
 }  // namespace
 
 GpuTask::GpuTask(const Node& node, const GpuSet& wanted)
-    : node_(node), wanted_(wanted), gpus_(find_gpus_by_cuda(node, start_cuda(1))), peers_(gpus_) {}
+    : node_(node), wanted_(wanted), gpus_(find_gpus_by_cuda(node)), peers_(gpus_) {}
 
 void GpuTask::open() {
     int count = 0;

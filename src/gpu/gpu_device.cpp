@@ -124,11 +124,7 @@ std::optional<double> GpuDevice::local_ceiling() const {
 }
 
 std::string start_cuda(int streams_a_gpu) {
-    set_cuda_environment(streams_a_gpu);
-    return start_cuda();
-}
-
-std::string start_cuda() {
+    if (streams_a_gpu > 0) set_cuda_environment(streams_a_gpu);
     int count = 0;
     const cudaError_t result = cudaGetDeviceCount(&count);
     if (result == cudaSuccess || result == cudaErrorNoDevice) return "";
@@ -148,7 +144,8 @@ std::vector<GpuDevice> find_gpus(const Node& node, const Nvml& nvml, const std::
     return gpus;
 }
 
-std::vector<GpuDevice> find_gpus_by_cuda(const Node& node, const std::string& trouble) {
+std::vector<GpuDevice> find_gpus_by_cuda(const Node& node) {
+    const std::string trouble = start_cuda(1);
     std::vector<GpuDevice> gpus = on_bus_and_in_cuda(node);
     for (GpuDevice& gpu : gpus) classify(gpu, false, trouble, true, false);
     return gpus;
@@ -172,12 +169,6 @@ void open_gpus(std::vector<GpuDevice>& gpus, const std::vector<int>& wanted) {
         }));
     }
     for (std::future<void>& opener : openers) opener.get();
-}
-
-std::vector<DocumentGpu> gpus_for_document(const std::vector<GpuDevice>& gpus) {
-    std::vector<DocumentGpu> shown;
-    for (const GpuDevice& gpu : gpus) shown.push_back({gpu.on_bus, gpu.management, gpu.ordinal >= 0});
-    return shown;
 }
 
 }  // namespace nearfar

@@ -35,21 +35,18 @@ struct GpuDevice {
     std::optional<double> local_ceiling() const;
 };
 
-// Starts CUDA. Call before anything else of it. Returns what went wrong, or an empty string.
-std::string start_cuda();
-// The same after set_cuda_environment(): `streams_a_gpu`: how many streams of one GPU are busy at once.
+// Starts CUDA, after set_cuda_environment() where `streams_a_gpu` is not 0. Call before anything else of it. Returns what went wrong, or an
+// empty string.
 std::string start_cuda(int streams_a_gpu);
 
 // Pairs the node's GPUs with NVML's and CUDA's views. `trouble` is start_cuda's answer.
 std::vector<GpuDevice> find_gpus(const Node& node, const Nvml& nvml, const std::string& trouble, bool even_if_busy);
 
-// The same by CUDA alone, for a process whose GPUs another has looked at: asking NVML takes each process its time.
-std::vector<GpuDevice> find_gpus_by_cuda(const Node& node, const std::string& trouble);
+// Starts CUDA for one stream a GPU and pairs by it alone, for a process whose GPUs another has looked at: asking NVML takes each process its
+// time.
+std::vector<GpuDevice> find_gpus_by_cuda(const Node& node);
 
 // Creates the contexts of the given GPUs, all at once, and loads the kernels; a GPU that refuses gets its reason.
 void open_gpus(std::vector<GpuDevice>& gpus, const std::vector<int>& wanted);
-
-// As a session's document has them.
-std::vector<DocumentGpu> gpus_for_document(const std::vector<GpuDevice>& gpus);
 
 }  // namespace nearfar

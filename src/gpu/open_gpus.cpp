@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "node/gpu_vendor.h"
 
@@ -22,18 +23,32 @@ cudaError_t lasting_error(const GpuDevice& gpu) {
 
 }  // namespace
 
-std::string LostGpus::trouble_of(const GpuDevice& gpu) const {
+OpenGpus::OpenGpus(const Node& node, bool even_if_busy, int streams_a_gpu)
+    : gpus_(find_gpus(node, nvml_, start_cuda(streams_a_gpu), even_if_busy)) {}
+
+std::vector<DocumentGpu> OpenGpus::shown() const {
+    std::vector<DocumentGpu> shown;
+    for (const GpuDevice& gpu : gpus_) shown.push_back({gpu.on_bus, gpu.management, gpu.ordinal >= 0});
+    return shown;
+}
+
+void OpenGpus::open(std::vector<int> wanted) {
+    wanted_ = std::move(wanted);
+    open_gpus(gpus_, wanted_);
+}
+
+std::string OpenGpus::trouble_of(const GpuDevice& gpu) const {
     if (nvml_.lost(gpu.on_bus.pci)) return "NVML says that it has fallen off the bus";
     const cudaError_t error = lasting_error(gpu);
     return error == cudaSuccess ? "" : cudaGetErrorString(error);
 }
 
-Failure LostGpus::blame(const Cell& cell, const Failure& why) {
+Failure OpenGpus::blame(const Cell& cell, const Failure& why) {
     const std::set<int> suspects = gpus_of(cell);
-    const auto is_known = [this](int index) { return !gpus_[static_cast<std::size_t>(index)].code.empty(); };
+    const auto is_known = [this](int index) { return !at(index).code.empty(); };
     if (std::any_of(suspects.begin(), suspects.end(), is_known)) return why;  // it was not measured for that reason
     const std::string code = why.code == "uncorrectable" ? why.code : "lost";
-    const auto troubled = [this](int index) { return !trouble_of(gpus_[static_cast<std::size_t>(index)]).empty(); };
+    const auto troubled = [this](int index) { return !trouble_of(at(index)).empty(); };
     const bool others_too =
         std::any_of(wanted_.begin(), wanted_.end(),
                     [&](int index) { return suspects.count(index) == 0 && !is_known(index) && troubled(index); }) ||
@@ -57,16 +72,16 @@ Failure LostGpus::blame(const Cell& cell, const Failure& why) {
     return names.empty() ? why : Failure(code, names + words);
 }
 
-void LostGpus::leave_lost() const {
+void OpenGpus::leave_lost() const {
     for (const int index : wanted_) {
-        const GpuDevice& gpu = gpus_[static_cast<std::size_t>(index)];
+        const GpuDevice& gpu = at(index);
         // The first answer may be the lost one's error.
         if (gpu.code.empty() && (cudaSetDevice(gpu.ordinal) == cudaSuccess || cudaSetDevice(gpu.ordinal) == cudaSuccess)) break;
     }
     cudaGetLastError();  // remembered otherwise, and blamed on the next launch
 }
 
-std::exception_ptr LostGpus::blame(const Cell& cell, const std::exception_ptr& trouble) {
+std::exception_ptr OpenGpus::blame(const Cell& cell, const std::exception_ptr& trouble) {
     try {
         if (trouble) std::rethrow_exception(trouble);
     } catch (const Failure& why) {
@@ -77,7 +92,7 @@ std::exception_ptr LostGpus::blame(const Cell& cell, const std::exception_ptr& t
     return nullptr;
 }
 
-void LostGpus::require_process() const {
+void OpenGpus::require_process() const {
     if (!end_of_process_.empty()) throw ProcessSpent(end_of_process_);
 }
 

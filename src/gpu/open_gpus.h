@@ -1,4 +1,4 @@
-// GPUs that stop answering in the middle of a session.
+// The GPUs that a process measures with: found, opened, and named where one stops answering.
 #pragma once
 
 #include <exception>
@@ -12,11 +12,21 @@
 
 namespace nearfar {
 
-class LostGpus {
+class OpenGpus {
 public:
-    // `wanted`: the GPUs of the session's cells.
-    LostGpus(std::vector<GpuDevice>& gpus, const Nvml& nvml, std::vector<int> wanted)
-        : gpus_(gpus), nvml_(nvml), wanted_(std::move(wanted)) {}
+    // Starts CUDA and pairs the node's GPUs with NVML's and CUDA's views. `streams_a_gpu`: how many streams of one are busy at once; 0: the
+    // environment that CUDA reads is made already.
+    OpenGpus(const Node& node, bool even_if_busy, int streams_a_gpu = 0);
+
+    // Of all that the node has, by number.
+    const std::vector<GpuDevice>& all() const { return gpus_; }
+    const GpuDevice& at(int index) const { return gpus_[static_cast<std::size_t>(index)]; }
+    const Nvml& nvml() const { return nvml_; }
+    // As the document has them.
+    std::vector<DocumentGpu> shown() const;
+
+    // Creates the contexts of those that are wanted, all at once; one that refuses gets its reason.
+    void open(std::vector<int> wanted);
 
     // Looks which GPUs of a cell that failed answer no more, gives them that reason, so that the rest of their cells fails at once,
     // and returns the failure with their names; `why` itself where all of them answer. Where GPUs beside the cell's, or all of
@@ -31,8 +41,8 @@ public:
     void require_process() const;
 
 private:
-    std::vector<GpuDevice>& gpus_;
-    const Nvml& nvml_;
+    Nvml nvml_;
+    std::vector<GpuDevice> gpus_;
     std::vector<int> wanted_;
     std::string end_of_process_;
 

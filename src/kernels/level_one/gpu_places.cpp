@@ -195,33 +195,32 @@ private:
 class GpuPlaces : public KernelPlaces {
 public:
     GpuPlaces(const Node& node, bool even_if_busy, bool rate_only)
-        : node_(node), rate_only_(rate_only), gpus_(find_gpus(node, nvml_, start_cuda(), even_if_busy)) {}
+        : node_(node), rate_only_(rate_only), gpus_(node, even_if_busy) {}
 
     void reserve(const std::vector<Subject>& subjects, const std::vector<ProblemShape>& shapes) override {
         std::set<int> wanted;
         for (const Subject& subject : subjects) wanted.insert(*subject.gpu);
-        open_gpus(gpus_, {wanted.begin(), wanted.end()});
-        lost_ = std::make_unique<LostGpus>(gpus_, nvml_, std::vector<int>(wanted.begin(), wanted.end()));
+        gpus_.open({wanted.begin(), wanted.end()});
         shapes_ = shapes;
     }
 
     std::unique_ptr<PlacedKernel> place(const Subject& subject, const Problem& problem) override {
-        lost_->require_process();
-        const GpuDevice& gpu = gpus_[static_cast<std::size_t>(*subject.gpu)];
+        gpus_.require_process();
+        const GpuDevice& gpu = gpus_.at(*subject.gpu);
         gpu.require();
         HostOperands* const operands = rate_only_ ? nullptr : operands_of(subject, gpu);
         std::unique_ptr<GpuSets>& memory = memory_[gpu.index];
         if (!memory) memory = std::make_unique<GpuSets>(gpu, shapes_);
-        return std::make_unique<GpuKernel>(problem, operands, driving_cpus(node_, subject), gpu, nvml_, *memory);
+        return std::make_unique<GpuKernel>(problem, operands, driving_cpus(node_, subject), gpu, gpus_.nvml(), *memory);
     }
 
     // Not without transfers, nor where each GPU has its operands beside it, on NUMA nodes of their own, and no bridge stands above both.
     bool share(const Subject& a, const Subject& b) const override {
-        const PciGpu& first = gpus_[static_cast<std::size_t>(*a.gpu)].on_bus;
-        const PciGpu& second = gpus_[static_cast<std::size_t>(*b.gpu)].on_bus;
         if (a.gpu == b.gpu) return true;
         if (rate_only_) return false;
         if (a.numa_node == b.numa_node) return true;
+        const PciGpu& first = gpus_.at(*a.gpu).on_bus;
+        const PciGpu& second = gpus_.at(*b.gpu).on_bus;
         if (first.numa_node != a.numa_node || second.numa_node != b.numa_node) return true;
         return std::any_of(first.uplinks.begin(), first.uplinks.end(), [&](const std::string& bridge) {
             return std::find(second.uplinks.begin(), second.uplinks.end(), bridge) != second.uplinks.end();
@@ -236,20 +235,18 @@ public:
         return {gpu.index, gpu.on_bus.pci, known_home(node_, gpu.on_bus.numa_node)};
     }
 
-    std::vector<DocumentGpu> gpus() const override { return gpus_for_document(gpus_); }
-    std::string driver() const override { return nvml_.driver_version(); }
+    std::vector<DocumentGpu> gpus() const override { return gpus_.shown(); }
+    std::string driver() const override { return gpus_.nvml().driver_version(); }
 
     Failure blame(const Subject& subject, const Failure& why) override {
         const std::string to_gpu = "n" + std::to_string(subject.numa_node) + ":g" + std::to_string(*subject.gpu);
-        return lost_->blame(parse_cell(to_gpu), why);
+        return gpus_.blame(parse_cell(to_gpu), why);
     }
 
 private:
     const Node& node_;
     bool rate_only_;
-    Nvml nvml_;
-    std::vector<GpuDevice> gpus_;
-    std::unique_ptr<LostGpus> lost_;
+    OpenGpus gpus_;
     std::vector<ProblemShape> shapes_;
     std::map<std::pair<int, std::string>, std::unique_ptr<HostOperands>> operands_;  // by NUMA node and binding
     std::vector<LockedPages> locked_;                                                // of operands
@@ -258,11 +255,11 @@ private:
     // The visible one of the rank's number, or the only one that it sees.
     const GpuDevice& gpu_of_rank(int on_host, int ranks) const {
         std::vector<const GpuDevice*> visible;
-        for (const GpuDevice& gpu : gpus_)
+        for (const GpuDevice& gpu : gpus_.all())
             if (gpu.ordinal >= 0) visible.push_back(&gpu);
-        if (gpus_.empty())
+        if (gpus_.all().empty())
             throw Prevented("missing_library", "this node has no NVIDIA GPU on its PCI bus; --device host needs none");
-        if (visible.empty()) gpus_[static_cast<std::size_t>(on_host) % gpus_.size()].require();
+        if (visible.empty()) gpus_.at(on_host % static_cast<int>(gpus_.all().size())).require();
         // A launcher that gives each task its own GPU shows one to each.
         if (visible.size() == 1) return *visible.front();
         if (visible.size() < static_cast<std::size_t>(ranks))

@@ -94,21 +94,19 @@ class Sustained {
 public:
     Sustained(const KernelsOptions& options, const Node& node, Teller& teller)
         : options_(options), teller_(teller), shape_(make_problem(options.kernels.front(), options.sizes.front())->shape()),
-          gpus_(find_gpus(node, nvml_, start_cuda(), options.even_if_busy)) {}
+          gpus_(node, options.even_if_busy) {}
 
-    std::vector<DocumentGpu> shown() const { return gpus_for_document(gpus_); }
-    std::string driver() const { return nvml_.driver_version(); }
+    const OpenGpus& gpus() const { return gpus_; }
 
     void open(const std::vector<int>& wanted) {
-        open_gpus(gpus_, wanted);
-        lost_ = std::make_unique<LostGpus>(gpus_, nvml_, wanted);
+        gpus_.open(wanted);
         for (const int gpu : wanted) {
             Loaded& loaded = *loads_.emplace_back(std::make_unique<Loaded>());
             loaded.gpu = gpu;
             teller_.under_way(0, 0, 2 * options_.hang_seconds, "set-up of " + loaded.text(), {loaded.text()});
             loaded.trouble = trouble_of([&] {
                 device(loaded).require();
-                loaded.load = std::make_unique<SustainedLoad>(device(loaded), nvml_, shape_);
+                loaded.load = std::make_unique<SustainedLoad>(device(loaded), gpus_.nvml(), shape_);
             });
             loaded.ended = loaded.load == nullptr;
         }
@@ -149,7 +147,7 @@ public:
         return all_ended;
     }
 
-    void tell_results(bool all_ended) const {
+    void tell_results(bool all_ended) {
         const auto lost = std::count_if(loads_.begin(), loads_.end(), [](const auto& each) { return each->is_lost(); });
         for (const auto& each : loads_)
             if (!each->series().empty()) teller_.finished(each->text(), {item(*each)});
@@ -165,7 +163,7 @@ public:
                                     std::to_string(series.size() + 1)});
             else if (each->trouble.word == trouble_word::prevented)
                 teller_.skipped({each->text(), each->trouble.field(0), each->trouble.field(1)});
-            else if (lost > 1 && each->is_lost() && !nvml_.lost(device(*each).on_bus.pci))
+            else if (lost > 1 && each->is_lost() && !gpus_.nvml().lost(device(*each).on_bus.pci))
                 is_known = false;
             else if (!each->trouble.word.empty())
                 tell_failure(*each, name, all_ended);
@@ -181,21 +179,19 @@ private:
     const KernelsOptions& options_;
     Teller& teller_;
     ProblemShape shape_;
-    Nvml nvml_;
-    std::vector<GpuDevice> gpus_;
-    std::unique_ptr<LostGpus> lost_;
+    OpenGpus gpus_;
     std::vector<std::unique_ptr<Loaded>> loads_;
 
-    const GpuDevice& device(const Loaded& loaded) const { return gpus_[static_cast<std::size_t>(loaded.gpu)]; }
+    const GpuDevice& device(const Loaded& loaded) const { return gpus_.at(loaded.gpu); }
 
     std::string item(const Loaded& loaded) const {
         return (teller_.json() ? document_item : row)(loaded.text(), loaded.series(), shape_);
     }
 
     // Not of CUDA where a GPU hangs: it might hang too.
-    void tell_failure(const Loaded& loaded, const std::string& name, bool may_ask) const {
+    void tell_failure(const Loaded& loaded, const std::string& name, bool may_ask) {
         const Failure why(loaded.trouble.field(0), loaded.trouble.field(1));
-        const Failure told = may_ask ? lost_->blame(parse_cell(loaded.text() + ":" + loaded.text()), why) : why;
+        const Failure told = may_ask ? gpus_.blame(parse_cell(loaded.text() + ":" + loaded.text()), why) : why;
         const std::string words = told.what();
         teller_.failed({loaded.text(), told.code, words.find(name) == std::string::npos ? name + ": " + words : words});
     }
@@ -252,10 +248,10 @@ void run_sustained(const KernelsOptions& options, ProgramRun run, Teller& teller
     }
     for (const std::vector<int>& gpus : together) {
         auto sustained = std::make_unique<Sustained>(options, node, teller);
-        run.driver = sustained->driver();
+        run.driver = sustained->gpus().nvml().driver_version();
         sustained->open(gpus);
         run.libraries = opened_libraries();
-        teller.node(run, node, sustained->shown());
+        teller.node(run, node, sustained->gpus().shown());
         const bool all_ended = sustained->run();
         sustained->tell_results(all_ended);
         if (!all_ended) [[maybe_unused]]

@@ -20,8 +20,7 @@ Session measured(const char* emulated, const std::vector<std::string>& texts, Po
     policy.warm_up_seconds = 0.01;
     policy.sample_seconds = 0.004;
     policy.windowed_seconds = policy.solo_seconds = 5;  // at most: where CPUs are busy
-    const Nvml nvml;
-    CopyBench bench(node, nvml, policy, cells);
+    CopyBench bench(node, policy, cells);
     Session session;
     bench.measure(
         session, [](const Step&) {}, [] {});

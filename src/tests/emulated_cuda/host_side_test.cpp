@@ -56,7 +56,7 @@ TEST(HostRegistration, EachRefusalHasItsOwnCause) {
 TEST(Windowed, ALongPumpFollowsAClockThatDrifts) {
     setenv("EMULATED_CUDA", "gpus=1,clock_drift=0.01", 1);
     const Node node = node_with_gpus();
-    std::vector<GpuDevice> gpus = find_gpus_by_cuda(node, start_cuda(1));
+    std::vector<GpuDevice> gpus = find_gpus_by_cuda(node);
     open_gpus(gpus, {0});
     const Cell cell = parse_cell("g0:n0");
     Buffers buffers(node, gpus);

@@ -19,7 +19,7 @@ class GrowingBuffers : public testing::Test {
 protected:
     void SetUp() override {
         node_ = node_with_gpus();
-        gpus_ = find_gpus_by_cuda(node_, start_cuda(1));
+        gpus_ = find_gpus_by_cuda(node_);
         buffers_.plan(cell_);
         buffers_.allocate_host();
         buffers_.allocate_device_and_register();
@@ -67,7 +67,7 @@ TEST_F(GrowingBuffers, StayAsTheyAreWhereTheGpuHasNoRoom) {
 // Buffers of cells on emulated GPUs, as the routes of their flows have them.
 TEST(LocalBuffers, OfAFlowWithinOneGpuAreTwoThatDoNotOverlap) {
     const Node node = node_with_gpus();
-    std::vector<GpuDevice> gpus = find_gpus_by_cuda(node, start_cuda(1));
+    std::vector<GpuDevice> gpus = find_gpus_by_cuda(node);
     const Cell cell = parse_cell("g0:g0+g0:g0/sm");
     Buffers buffers(node, gpus, 4 * mega);
     buffers.plan(cell);

@@ -19,10 +19,9 @@ struct Broken {
         pci = node.gpus[1].pci;
         std::vector<Cell> cells;
         for (const std::string& text : texts) cells.push_back(parse_cell(text));
-        const Nvml nvml;
-        CopyBench bench(node, nvml, Policy{}, cells);
+        CopyBench bench(node, Policy{}, cells);
         const auto progress = [&](const Step& step) {
-            if (step.cells == std::vector<std::string>{texts[2]}) break_gpu(bench.gpus()[1]);
+            if (step.cells == std::vector<std::string>{texts[2]}) break_gpu(bench.gpus().at(1));
         };
         bench.measure(session, progress, [] {});
     }
