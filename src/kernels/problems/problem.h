@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cell/results.h"
-#include "kernels/problems/team.h"
+#include "node/team.h"
 
 namespace nearfar {
 

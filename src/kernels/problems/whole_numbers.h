@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/problems/team.h"
+#include "node/team.h"
 
 namespace nearfar {
 

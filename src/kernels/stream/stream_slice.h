@@ -4,8 +4,8 @@
 #include <string>
 
 #include "engine/engine.h"
-#include "kernels/problems/team.h"
 #include "kernels/stream/stream_kernels.h"
+#include "node/team.h"
 
 namespace nearfar {
 

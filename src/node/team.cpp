@@ -1,4 +1,4 @@
-#include "kernels/problems/team.h"
+#include "node/team.h"
 
 #include <algorithm>
 #include <atomic>
