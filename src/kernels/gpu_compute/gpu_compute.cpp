@@ -34,11 +34,12 @@ GpuCompute make_md(const ProblemShape& shape, cudaStream_t stream) {
     };
 }
 
-using QueueCub = void (*)(void*, std::size_t, const std::uint32_t*, std::uint32_t*, std::size_t, cudaStream_t);
-
-GpuCompute make_cub(std::size_t n, std::size_t bytes, QueueCub queue, cudaStream_t stream) {
-    return [=, memory = std::shared_ptr<char>(make_memory<char>(bytes, scratch))](const void* in, void* out) {
-        queue(memory.get(), bytes, static_cast<const std::uint32_t*>(in), static_cast<std::uint32_t*>(out), n, stream);
+GpuCompute make_cub(const std::string& kernel, std::size_t n, cudaStream_t stream) {
+    std::size_t bytes = 0;
+    queue_cub(kernel, nullptr, bytes, nullptr, nullptr, n, stream);
+    return [=, memory = std::shared_ptr<char>(make_memory<char>(bytes, scratch))](const void* in, void* out) mutable {
+        queue_cub(kernel, memory.get(), bytes, static_cast<const std::uint32_t*>(in), static_cast<std::uint32_t*>(out), n,
+                  stream);
     };
 }
 
@@ -58,9 +59,7 @@ GpuCompute make_gpu_compute(const ProblemShape& shape, cudaStream_t stream) {
     if (kernel == "stencil") return make_stencil(shape, stream);
     if (kernel == "md") return make_md<float>(shape, stream);
     if (kernel == "dmd") return make_md<double>(shape, stream);
-    if (kernel == "reduction") return make_cub(n, reduction_scratch(n), queue_reduction, stream);
-    if (kernel == "scan") return make_cub(n, scan_scratch(n), queue_scan, stream);
-    if (kernel == "sort") return make_cub(n, sort_scratch(n), queue_sort, stream);
+    if (kernel == "reduction" || kernel == "scan" || kernel == "sort") return make_cub(kernel, n, stream);
     if (kernel == "spmv") return make_cusparse_spmv(shape, stream);
     if (kernel == "sfft" || kernel == "dfft") return make_cufft(shape, stream);
     return make_cublas_gemm(shape, stream);

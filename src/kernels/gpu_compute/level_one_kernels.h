@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "kernels/problems/gemm.h"
 #include "kernels/problems/own_kernels.h"
@@ -34,16 +35,9 @@ void queue_differences(const std::uint32_t* a, const std::uint32_t* b, std::size
 void queue_count_right(const void* sum, const void* product, std::size_t n, bool are_doubles, double times,
                        unsigned long long* right, cudaStream_t stream);
 
-// CUB's take scratch memory, as much of it as they say.
-std::size_t reduction_scratch(std::size_t n);
-void queue_reduction(void* scratch, std::size_t bytes, const std::uint32_t* in, std::uint32_t* out, std::size_t n,
-                     cudaStream_t stream);
-std::size_t scan_scratch(std::size_t n);
-void queue_scan(void* scratch, std::size_t bytes, const std::uint32_t* in, std::uint32_t* out, std::size_t n,
-                cudaStream_t stream);
-std::size_t sort_scratch(std::size_t n);
-// n keys and behind them n values, both ways.
-void queue_sort(void* scratch, std::size_t bytes, const std::uint32_t* in, std::uint32_t* out, std::size_t n,
-                cudaStream_t stream);
+// CUB's reduction or scan of n numbers, or its sort of n keys and behind them n values, both ways. Without `scratch` memory (null) it only says in
+// `bytes` how much of it is needed.
+void queue_cub(const std::string& kernel, void* scratch, std::size_t& bytes, const std::uint32_t* in, std::uint32_t* out,
+               std::size_t n, cudaStream_t stream);
 
 }  // namespace nearfar

@@ -93,20 +93,18 @@ void queue_lennard_jones(const MdAtom<Real>* atoms, const int* list, MdAtom<Real
 template void queue_lennard_jones(const MdAtom<float>*, const int*, MdAtom<float>*, std::size_t, MdBox, cudaStream_t);
 template void queue_lennard_jones(const MdAtom<double>*, const int*, MdAtom<double>*, std::size_t, MdBox, cudaStream_t);
 
-std::size_t reduction_scratch(std::size_t) { return 1; }
-std::size_t scan_scratch(std::size_t) { return 1; }
-std::size_t sort_scratch(std::size_t) { return 1; }
-
-void queue_reduction(void*, std::size_t, const std::uint32_t* in, std::uint32_t* out, std::size_t n, cudaStream_t stream) {
-    launch("reduction", out, stream, [=] { *out = std::accumulate(in, in + n, std::uint32_t{0}); });
-}
-
-void queue_scan(void*, std::size_t, const std::uint32_t* in, std::uint32_t* out, std::size_t n, cudaStream_t stream) {
-    launch("scan", out, stream, [=] { std::exclusive_scan(in, in + n, out, std::uint32_t{0}); });
-}
-
-void queue_sort(void*, std::size_t, const std::uint32_t* in, std::uint32_t* out, std::size_t n, cudaStream_t stream) {
-    launch("sort", out, stream, [=] { sort_pairs(in, out, n); });
+void queue_cub(const std::string& kernel, void* scratch, std::size_t& bytes, const std::uint32_t* in, std::uint32_t* out,
+               std::size_t n, cudaStream_t stream) {
+    bytes = 1;
+    if (scratch == nullptr) return;
+    launch(kernel.c_str(), out, stream, [=] {
+        if (kernel == "reduction")
+            *out = std::accumulate(in, in + n, std::uint32_t{0});
+        else if (kernel == "scan")
+            std::exclusive_scan(in, in + n, out, std::uint32_t{0});
+        else
+            sort_pairs(in, out, n);
+    });
 }
 
 }  // namespace nearfar
