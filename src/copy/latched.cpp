@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -60,40 +61,33 @@ double Latch::hold(const std::function<void()>& queue, const std::function<void(
     throw Failure("error", series_.name() + ": the latch never held until the copies were queued");
 }
 
-double LatchedSampler::sample(int copies, const std::function<void()>& under_load) {
-    latch_.hold([&] { series_.queue_copies(copies, !policy_.at_a_size); }, under_load);
-    return static_cast<double>(bytes_) * copies / (latch_.seconds() * 1e9);
-}
-
-double LatchedSampler::warm_up(double seconds, const std::function<void()>& under_load) {
-    const double end = now() + std::min(seconds, policy_.warm_up_seconds);
-    double before = 0;
-    double last = sample(1, under_load);
-    while (now() < end && !interrupted()) {
-        const double next = sample(1, nullptr);
-        if (before > 0 && agree(before, last, next, policy_.target)) return next;
-        before = last;
-        last = next;
-    }
-    return last;
-}
-
-LatchedSampler::Outcome LatchedSampler::measure(double seconds, bool is_warm, const std::function<void()>& under_load) {
+CellResult measure_latched(QueuedSeries& series, Latch& latch, std::size_t bytes, const Policy& policy, double seconds,
+                           bool is_warm, const std::function<void()>& under_load) {
     const double end = now() + seconds;
-    const double rate = is_warm ? sample(1, under_load) : warm_up(seconds / 2, under_load);
-    const double one_copy = static_cast<double>(bytes_) / (rate * 1e9);
-    const int copies = std::clamp(static_cast<int>(std::lround(policy_.sample_seconds / one_copy)), 1, most_queued);
+    // GB/s of so many copies.
+    const auto sample = [&](int copies, const std::function<void()>& meanwhile = nullptr) {
+        latch.hold([&] { series.queue_copies(copies, !policy.at_a_size); }, meanwhile);
+        return static_cast<double>(bytes) * copies / (latch.seconds() * 1e9);
+    };
+    const double warm = now() + std::min(seconds / 2, policy.warm_up_seconds);
+    double rate = sample(1, under_load);
+    for (double before = 0, last = rate; !is_warm && now() < warm && !interrupted(); before = std::exchange(last, rate)) {
+        rate = sample(1);
+        if (before > 0 && agree(before, last, rate, policy.target)) break;
+    }
+    const double one_copy = static_cast<double>(bytes) / (rate * 1e9);
+    const int copies = std::clamp(static_cast<int>(std::lround(policy.sample_seconds / one_copy)), 1, most_queued);
     std::vector<double> samples;
-    Outcome outcome;
-    outcome.visit.begin = now();
-    while (samples.size() < policy_.samples && (samples.empty() || now() < end) && !interrupted())
-        samples.push_back(sample(copies, nullptr));
+    const double begin = now();
+    while (samples.size() < policy.samples && (samples.empty() || now() < end) && !interrupted())
+        samples.push_back(sample(copies));
     if (samples.empty()) throw Prevented("interrupted", "interrupted while it was measured");
-    outcome.visit.end = now();
-    outcome.visit.samples = samples.size();
-    outcome.complete = samples.size() == policy_.samples;
-    outcome.rate = summarise(std::move(samples));
-    return outcome;
+    CellResult result;
+    result.method = "latched";
+    result.visits = {{begin, now(), samples.size()}};
+    result.converged = samples.size() == policy.samples;
+    result.total = summarise(std::move(samples));
+    return result;
 }
 
 }  // namespace nearfar

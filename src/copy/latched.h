@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "cell/policy.h"
-#include "core/visits.h"
+#include "cell/results.h"
 #include "gpu/gpu_handles.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/queued_series.h"
@@ -39,32 +39,11 @@ private:
     void open();
 };
 
-class LatchedSampler {
-public:
-    // Of a series that has begun, each of which counts `bytes`. That none of a sample's is left out is seen between the samples.
-    LatchedSampler(QueuedSeries& series, Latch& latch, std::size_t bytes, const Policy& policy)
-        : series_(series), latch_(latch), bytes_(bytes), policy_(policy) {}
-
-    struct Outcome {
-        Summary rate;
-        Visit visit;
-        bool complete = false;  // all samples that were asked for
-    };
-
-    // Takes `policy.samples` samples in at most about `seconds`; one at least. `is_warm`: some of it have just gone before.
-    // `under_load` is called once, while copies are under way.
-    // The calling thread is the one that drives. Throws Prevented where it was interrupted before the first.
-    Outcome measure(double seconds, bool is_warm, const std::function<void()>& under_load);
-
-private:
-    QueuedSeries& series_;
-    Latch& latch_;
-    std::size_t bytes_;
-    const Policy& policy_;
-
-    // Rate of `copies` copies in GB/s.
-    double sample(int copies, const std::function<void()>& under_load);
-    double warm_up(double seconds, const std::function<void()>& under_load);
-};
+// The visit and its rate, without the cell, of a series that has begun, each of which counts `bytes`: `policy.samples` samples in at most about
+// `seconds`; one at least. That none of a sample's is left out is seen between the samples. `is_warm`: some of it have just gone before.
+// `under_load` is called once, while copies are under way. The calling thread is the one that drives. Throws Prevented where it was
+// interrupted before the first.
+CellResult measure_latched(QueuedSeries& series, Latch& latch, std::size_t bytes, const Policy& policy, double seconds,
+                           bool is_warm, const std::function<void()>& under_load);
 
 }  // namespace nearfar

@@ -76,16 +76,10 @@ CellResult measure_series(CheckedSeries& series, Latch& latch, std::size_t bytes
     begin();
     const double poisoned = now();
     series.make_current();
-    LatchedSampler sampler(series, latch, bytes, policy);
-    const LatchedSampler::Outcome outcome = sampler.measure(seconds, is_warm, under_load);
+    CellResult result = measure_latched(series, latch, bytes, policy, seconds, is_warm, under_load);
     const double measured = now();
-    CellResult result;
     result.verified = series.verify();
     result.verify_seconds = poisoned - start + now() - measured;
-    result.method = "latched";
-    result.converged = outcome.complete;
-    result.visits = {outcome.visit};
-    result.total = outcome.rate;
     return result;
 }
 
