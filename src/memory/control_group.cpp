@@ -1,5 +1,6 @@
 #include "memory/control_group.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -60,6 +61,16 @@ std::vector<GroupHierarchy> group_hierarchies(const std::string& controller, con
     for (std::string line; std::getline(mounts, line);)
         if (const std::optional<GroupHierarchy> hierarchy = hierarchy_of(line, root, controller)) found.push_back(*hierarchy);
     return found;
+}
+
+std::uint64_t sum_in(const std::string& path, const std::vector<std::string>& wanted) {
+    std::ifstream file(path);
+    std::string name;
+    std::uint64_t number = 0;
+    std::uint64_t sum = 0;
+    while (file >> name >> number)
+        if (std::find(wanted.begin(), wanted.end(), name) != wanted.end()) sum += number;
+    return sum;
 }
 
 }  // namespace nearfar

@@ -7,20 +7,18 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <exception>
 #include <string>
 
 #include "core/error.h"
-#include "core/joined_threads.h"
 #include "core/trouble.h"
 #include "memory/pattern.h"
-#include "node/cpus.h"
 #include "node/hwloc_machine.h"
+#include "node/team.h"
 
 namespace nearfar {
 namespace {
 
-constexpr std::size_t most_filling_threads = 16;
+constexpr std::size_t fill_grain = 512;  // words, a page
 constexpr int two_mib_pages = 21 << 26;  // MAP_HUGE_2MB of <linux/mman.h>: the system's default may be another size
 
 void bind_pages(void* data, std::size_t bytes, int numa_node, bool only_node) {
@@ -31,29 +29,6 @@ void bind_pages(void* data, std::size_t bytes, int numa_node, bool only_node) {
     if (only_node && (errno == EPERM || errno == ENOSYS)) return;
     const std::string why = errno == EPERM ? "mbind is forbidden here (containers need CAP_SYS_NICE)" : std::strerror(errno);
     throw Prevented("not_allowed", "memory cannot be bound to " + numa_node_name(numa_node) + ": " + why);
-}
-
-void fill(void* data, std::size_t bytes, std::uint64_t seed, const std::vector<int>& cpus) {
-    const std::size_t words = bytes / sizeof(std::uint64_t);
-    const std::size_t threads = std::clamp<std::size_t>(cpus.size(), 1, most_filling_threads);
-    const std::size_t share = (words / threads + 511) / 512 * 512;
-    std::vector<std::exception_ptr> errors(threads);
-    JoinedThreads workers;
-    for (std::size_t i = 0; i < threads; ++i) {
-        workers.start([&, i] {
-            try {
-                bind_thread(cpus);
-                const std::size_t first = std::min(words, i * share);
-                const std::size_t count = i + 1 == threads ? words - first : std::min(words - first, share);
-                fill_pattern(data, seed, first, count);
-            } catch (...) {
-                errors[i] = std::current_exception();
-            }
-        });
-    }
-    workers.join();
-    for (const std::exception_ptr& error : errors)
-        if (error) std::rethrow_exception(error);
 }
 
 // The NUMA nodes that pages of a range are on; pages that are in no memory are on none.
@@ -110,7 +85,9 @@ HostBuffer::HostBuffer(const Node& node, int numa_node, std::size_t bytes, HostP
     try {
         bind_pages(data_, bytes_, numa_node, node.numa_nodes.size() == 1);
         if (pages == HostPages::ordinary) madvise(data_, bytes_, MADV_HUGEPAGE);
-        fill(data_, bytes_, seed, cpus);
+        Team(cpus).each(
+            bytes_ / sizeof(std::uint64_t),
+            [&](std::size_t begin, std::size_t end) { fill_pattern(data_, seed, begin, end - begin); }, fill_grain);
         require_placement();
     } catch (...) {
         munmap(data_, bytes_);

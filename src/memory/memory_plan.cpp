@@ -4,12 +4,12 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "core/error.h"
 #include "memory/control_group.h"
 #include "node/node.h"
+#include "node/proc_files.h"
 
 namespace nearfar {
 namespace {
@@ -50,17 +50,6 @@ std::optional<std::uint64_t> number_in(const fs::path& path) {
     return number;
 }
 
-// The sum of the lines "name number" of a file whose names are wanted.
-std::uint64_t sum_of(const fs::path& path, const std::vector<std::string>& wanted) {
-    std::ifstream file(path);
-    std::string name;
-    std::uint64_t number = 0;
-    std::uint64_t sum = 0;
-    while (file >> name >> number)
-        if (std::find(wanted.begin(), wanted.end(), name) != wanted.end()) sum += number;
-    return sum;
-}
-
 std::string mib(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
 std::string needed(std::uint64_t bytes, std::uint64_t planned) {
@@ -69,18 +58,11 @@ std::string needed(std::uint64_t bytes, std::uint64_t planned) {
 
 std::string node_folder(int numa_node) { return "/sys/devices/system/node/node" + std::to_string(numa_node); }
 
-// Bytes of lines such as "Node 0 MemFree:  12345 kB", or of a whole machine "MemAvailable:  12345 kB".
+// Bytes of the lines of a NUMA node's meminfo, or of a whole machine's, that have one of these names.
 std::uint64_t bytes_in(const std::string& path, const std::vector<std::string>& wanted) {
-    std::ifstream file(path);
+    const std::string text = text_of(path);
     std::uint64_t sum = 0;
-    for (std::string line; std::getline(file, line);) {
-        std::istringstream words(line);
-        std::string key;
-        std::uint64_t kib = 0;
-        while (words >> key && key.back() != ':') {
-        }
-        if (words >> kib && std::find(wanted.begin(), wanted.end(), key) != wanted.end()) sum += kib * 1024;
-    }
+    for (const std::string& name : wanted) sum += parse_memory(text, name).value_or(0);
     return sum;
 }
 
@@ -90,7 +72,7 @@ std::uint64_t whole_machine(const std::string& root) {
     std::ifstream nodes(root + "/sys/devices/system/node/has_memory");
     std::string listed;
     if (!(nodes >> listed) || listed.find_first_of(",-") != std::string::npos) return 0;
-    return bytes_in(root + "/proc/meminfo", {"MemAvailable:"});
+    return bytes_in(root + "/proc/meminfo", {"MemAvailable"});
 }
 
 }  // namespace
@@ -105,7 +87,7 @@ std::vector<GroupLimit> group_limits(HostPages pages, const std::string& root) {
                 const std::optional<std::uint64_t> limit = number_in(root + file);
                 const std::optional<std::uint64_t> used = number_in(root + (fs::path(group) / files.used).string());
                 if (!limit || !used || *limit >= no_limit) continue;
-                const std::uint64_t caches = sum_of(root + group + "/memory.stat", files.caches);
+                const std::uint64_t caches = sum_in(root + group + "/memory.stat", files.caches);
                 const std::uint64_t taken = *used - std::min(*used, caches);
                 found.push_back({file, *limit, *limit - std::min(*limit, taken)});
             }
@@ -135,7 +117,7 @@ void MemoryPlan::require_node(int numa_node, std::uint64_t bytes, HostPages page
         return;
     }
     const std::string file = node_folder(numa_node) + "/meminfo";
-    const std::uint64_t on_node = bytes_in(root_ + file, {"MemFree:", "Inactive(file):", "SReclaimable:"});
+    const std::uint64_t on_node = bytes_in(root_ + file, {"MemFree", "Inactive(file)", "SReclaimable"});
     const std::uint64_t free = std::max(on_node, whole_machine(root_));
     if (free > 0 && free < planned + bytes)
         throw Prevented("no_memory", name + " has " + mib(free) + " free (" + file + "), " + needed(bytes, planned));

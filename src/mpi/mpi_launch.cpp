@@ -1,17 +1,13 @@
 #include "mpi/mpi_launch.h"
 
-#include <dirent.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <vector>
 
 #include "node/node.h"
-#include "supervisor/process_end.h"
+#include "node/proc_files.h"
 
 namespace nearfar {
 namespace {
@@ -44,17 +40,6 @@ std::optional<int> number_of(pid_t process, const std::string& variable) {
     return {};
 }
 
-std::vector<pid_t> children_of(pid_t parent) {
-    std::vector<pid_t> children;
-    DIR* const processes = opendir("/proc");
-    while (const dirent* const entry = processes == nullptr ? nullptr : readdir(processes)) {
-        const std::optional<int> process = number_in(entry->d_name);
-        if (process && parent_of(*process) == parent) children.push_back(*process);
-    }
-    if (processes != nullptr) closedir(processes);
-    return children;
-}
-
 }  // namespace
 
 std::optional<int> launched_rank() { return first_number(of_rank); }
@@ -72,8 +57,9 @@ std::string missing_ranks(pid_t front) {
     while (launcher > 1 && number_of(launcher, *variable)) launcher = parent_of(launcher);
     if (launcher <= 1) return "";
     std::set<int> there;
-    for (const pid_t process : children_of(launcher))
-        if (const std::optional<int> rank = number_of(process, *variable)) there.insert(*rank);
+    for (const pid_t process : numbered("/proc"))
+        if (parent_of(process) == launcher)
+            if (const std::optional<int> rank = number_of(process, *variable)) there.insert(*rank);
     std::string names;
     for (int rank = 0; rank < *size; ++rank)
         if (there.count(rank) == 0) names += (names.empty() ? "rank " : ", rank ") + std::to_string(rank);

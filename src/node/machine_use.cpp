@@ -1,12 +1,10 @@
 #include "node/machine_use.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "core/clock.h"
 #include "node/process_owner.h"
@@ -38,28 +36,6 @@ std::optional<File> read_file(const std::string& path) {
     close(file);
     if (got < 0) return {};
     return found;
-}
-
-std::string text_of(const std::string& path) {
-    const std::optional<File> file = read_file(path);
-    return file ? file->text : "";
-}
-
-// The numbers behind `prefix` of a folder's entries.
-std::vector<int> numbered(const std::string& folder, const std::string& prefix) {
-    std::vector<int> numbers;
-    DIR* const opened = opendir(folder.c_str());
-    if (opened == nullptr) return numbers;
-    while (const dirent* entry = readdir(opened)) {
-        const std::string name = entry->d_name;
-        if (name.rfind(prefix, 0) != 0) continue;
-        char* end = nullptr;
-        const long number = std::strtol(name.c_str() + prefix.size(), &end, 10);
-        if (end != name.c_str() + prefix.size() && *end == '\0') numbers.push_back(static_cast<int>(number));
-    }
-    closedir(opened);
-    std::sort(numbers.begin(), numbers.end());
-    return numbers;
 }
 
 // What a counter grew by; counters of Linux may go backwards by a little.
@@ -159,7 +135,7 @@ void MachineUse::look_at_processes(double time, bool started) {
     for (const auto& [pid, process] : processes_)
         if (full || is_own(pid)) wanted.push_back(pid);
     if (full || started)
-        for (const pid_t pid : numbered(files_.proc, ""))
+        for (const pid_t pid : numbered(files_.proc))
             if (processes_.count(pid) == 0) wanted.push_back(pid);
     const double begin = now();
     for (const pid_t pid : wanted) read(pid);

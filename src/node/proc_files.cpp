@@ -1,9 +1,36 @@
 #include "node/proc_files.h"
 
+#include <dirent.h>
+
+#include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 
 namespace nearfar {
+
+std::string text_of(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<int> numbered(const std::string& folder, const std::string& prefix) {
+    std::vector<int> numbers;
+    DIR* const opened = opendir(folder.c_str());
+    if (opened == nullptr) return numbers;
+    while (const dirent* entry = readdir(opened)) {
+        const std::string name = entry->d_name;
+        if (name.rfind(prefix, 0) != 0) continue;
+        char* end = nullptr;
+        const long number = std::strtol(name.c_str() + prefix.size(), &end, 10);
+        if (end != name.c_str() + prefix.size() && *end == '\0') numbers.push_back(static_cast<int>(number));
+    }
+    closedir(opened);
+    std::sort(numbers.begin(), numbers.end());
+    return numbers;
+}
 
 std::optional<CpuTimes> parse_cpu_times(const std::string& text, double ticks) {
     std::istringstream lines(text);
@@ -37,9 +64,8 @@ std::optional<ProcessTimes> parse_process_times(const std::string& text, double 
     process.command = text.substr(open + 1, close - open - 1);
     std::istringstream before(text.substr(0, open));
     std::istringstream behind(text.substr(close + 1));
-    char state = 0;
     std::int64_t group = 0;
-    if (!(before >> process.pid) || !(behind >> state >> process.parent >> group >> process.session)) return {};
+    if (!(before >> process.pid) || !(behind >> process.state >> process.parent >> group >> process.session)) return {};
     std::array<std::int64_t, 16> numbers{};  // from the terminal on
     for (std::int64_t& number : numbers)
         if (!(behind >> number)) return {};
@@ -47,6 +73,11 @@ std::optional<ProcessTimes> parse_process_times(const std::string& text, double 
     process.reaped_seconds = static_cast<double>(numbers[9] + numbers[10]) / ticks;
     process.started = static_cast<std::uint64_t>(numbers[15]);
     return process;
+}
+
+pid_t parent_of(pid_t process) {
+    const auto times = parse_process_times(text_of("/proc/" + std::to_string(process) + "/stat"), 1);
+    return times ? times->parent : 0;
 }
 
 std::optional<std::uint64_t> parse_memory(const std::string& text, const std::string& name) {

@@ -1,4 +1,4 @@
-// What Linux' files of /proc say of CPU time and memory, as parsers of their text.
+// What Linux' files of /proc say of processes, CPU time and memory; parsers take their text.
 #pragma once
 
 #include <sys/types.h>
@@ -6,8 +6,15 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace nearfar {
+
+// What a file holds; empty where it cannot be read.
+std::string text_of(const std::string& path);
+
+// The numbers behind `prefix` of a folder's entries, ascending.
+std::vector<int> numbered(const std::string& folder, const std::string& prefix = "");
 
 // CPU seconds of all CPUs since boot.
 struct CpuTimes {
@@ -25,6 +32,7 @@ std::optional<CpuTimes> parse_cpu_times(const std::string& text, double ticks);
 struct ProcessTimes {
     pid_t pid = 0;
     std::string command;  // its name, fifteen characters at most
+    char state = 0;       // Z, X: it has ended
     pid_t parent = 0;
     pid_t session = 0;
     double seconds = 0;         // of CPU, all its threads
@@ -34,6 +42,9 @@ struct ProcessTimes {
 
 // Nothing for what is no such file. The name may hold anything.
 std::optional<ProcessTimes> parse_process_times(const std::string& text, double ticks);
+
+// The parent of a process; 0 where there is no such process.
+pid_t parent_of(pid_t process);
 
 // Bytes of a line "NAME: 123 kB" of /proc/meminfo or of a NUMA node's meminfo ("Node 0 NAME: 123 kB").
 std::optional<std::uint64_t> parse_memory(const std::string& text, const std::string& name);

@@ -3,9 +3,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <iterator>
-
 #include "node/proc_files.h"
 
 namespace nearfar {
@@ -24,8 +21,7 @@ bool has_own_process_numbers(const std::string& proc) {
 std::string owner_of(unsigned pid) {
     struct stat facts {};
     if (has_own_process_numbers() || stat(("/proc/" + std::to_string(pid)).c_str(), &facts) != 0) return {};
-    std::ifstream users("/etc/passwd");
-    return user_name(std::string(std::istreambuf_iterator<char>(users), {}), facts.st_uid);
+    return user_name(text_of("/etc/passwd"), facts.st_uid);
 }
 
 }  // namespace nearfar

@@ -4,9 +4,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include "memory/control_group.h"
@@ -25,6 +22,15 @@ std::string signal_name(int signal) {
     return "signal " + std::to_string(signal);
 }
 
+// Where this process's cgroup counts its memory kills, or the machine does: a file with a line "oom_kill NUMBER"; empty: nowhere.
+std::string memory_kill_file() {
+    for (const GroupHierarchy& groups : group_hierarchies("memory")) {
+        const std::string file = groups.own + (groups.version_2 ? "/memory.events" : "/memory.oom_control");
+        if (access(file.c_str(), R_OK) == 0) return file;
+    }
+    return access("/proc/vmstat", R_OK) == 0 ? "/proc/vmstat" : "";
+}
+
 }  // namespace
 
 std::string words_of_end(int status) {
@@ -37,34 +43,8 @@ std::string words_of_end(int status) {
     return "was killed (" + name + ")";
 }
 
-pid_t parent_of(pid_t process) {
-    std::ifstream lines("/proc/" + std::to_string(process) + "/status");
-    for (std::string line; std::getline(lines, line);)
-        if (line.rfind("PPid:", 0) == 0) return static_cast<pid_t>(std::atoi(line.c_str() + 5));
-    return 0;
-}
+MemoryKills::MemoryKills() : file_(memory_kill_file()), before_(sum_in(file_, {"oom_kill"})) {}
 
-std::string memory_kill_file() {
-    for (const GroupHierarchy& groups : group_hierarchies("memory")) {
-        const std::string file = groups.own + (groups.version_2 ? "/memory.events" : "/memory.oom_control");
-        if (access(file.c_str(), R_OK) == 0) return file;
-    }
-    return access("/proc/vmstat", R_OK) == 0 ? "/proc/vmstat" : "";
-}
-
-long memory_kills_in(const std::string& file) {
-    std::ifstream lines(file);
-    for (std::string line; std::getline(lines, line);) {
-        std::istringstream words(line);
-        std::string name;
-        long count = 0;
-        if (words >> name >> count && name == "oom_kill") return count;
-    }
-    return 0;
-}
-
-MemoryKills::MemoryKills() : file_(memory_kill_file()), before_(memory_kills_in(file_)) {}
-
-std::string MemoryKills::grown() const { return memory_kills_in(file_) > before_ ? file_ : ""; }
+std::string MemoryKills::grown() const { return sum_in(file_, {"oom_kill"}) > before_ ? file_ : ""; }
 
 }  // namespace nearfar

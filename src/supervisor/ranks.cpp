@@ -2,10 +2,9 @@
 
 #include <cerrno>
 #include <csignal>
-#include <fstream>
 
 #include "core/clock.h"
-#include "supervisor/process_end.h"
+#include "node/proc_files.h"
 
 namespace nearfar {
 namespace {
@@ -14,12 +13,8 @@ constexpr double between_looks = 0.25;
 
 bool is_gone(int process) {
     if (kill(process, 0) != 0 && errno == ESRCH) return true;
-    std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-    std::string words;
-    std::getline(file, words);
-    const std::size_t name_end = words.rfind(')');  // the name before it may hold anything
-    return name_end != std::string::npos && words.size() > name_end + 2 &&
-           (words[name_end + 2] == 'Z' || words[name_end + 2] == 'X');
+    const auto times = parse_process_times(text_of("/proc/" + std::to_string(process) + "/stat"), 1);
+    return times && (times->state == 'Z' || times->state == 'X');
 }
 
 }  // namespace
