@@ -205,10 +205,4 @@ int run_mpi_program(const std::string& name, int argc, char** argv, MpiThreads t
 
 bool is_look(std::size_t rounds) { return std::find(looks.begin(), looks.end(), rounds) != looks.end(); }
 
-void require_told(int exit_code) {
-    if (exit_code == 0) return;
-    if (exit_code == exit_wrong_use) std::exit(exit_code);
-    throw Failure("error", "rank 0 ended with exit code " + std::to_string(exit_code) + ": why stands on standard error");
-}
-
 }  // namespace nearfar

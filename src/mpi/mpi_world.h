@@ -84,8 +84,4 @@ int run_mpi_program(const std::string& name, int argc, char** argv, MpiThreads t
 // Whether ranks may stop after so many rounds: at one of the looks.
 bool is_look(std::size_t rounds);
 
-// For the process that looks after rank 0, which was told everything where this is 0. Wrong use was said, and ends this process; throws
-// Failure for another exit code.
-void require_told(int exit_code);
-
 }  // namespace nearfar

@@ -1,6 +1,9 @@
 #include "mpi/supervised_ranks.h"
 
+#include <cstdlib>
+
 #include "core/error.h"
+#include "core/exit_code.h"
 #include "core/interrupt.h"
 #include "mpi/mpi_launch.h"
 
@@ -26,7 +29,12 @@ int supervise_ranks(const RankProgram& program, const MeasureAsRank& measure) {
     how.collective = true;
     how.missing_ranks = missing_ranks;
     how.with_gpus = program.with_gpus;
-    return supervise(how, [&](Teller& teller, const Rest*, double) { require_told(run(&teller)); });
+    return supervise(how, [&](Teller& teller, const Rest*, double) {
+        const int code = run(&teller);
+        if (code == exit_wrong_use) std::exit(code);  // which was said
+        if (code != 0)
+            throw Failure("error", "rank 0 ended with exit code " + std::to_string(code) + ": why stands on standard error");
+    });
 }
 
 bool is_made(const Teller* teller, const std::vector<std::string>& subjects, const std::function<void()>& step) {

@@ -1,6 +1,5 @@
 #include "node/nic.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -21,15 +20,6 @@ std::optional<int> numa_node_of(const fs::path& adapter) {
 
 }  // namespace
 
-std::vector<Nic> read_nics(const std::string& sysfs) {
-    std::vector<Nic> nics;
-    std::error_code absent;
-    for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(sysfs) / "class" / "infiniband", absent))
-        nics.push_back({entry.path().filename(), numa_node_of(entry.path())});
-    std::sort(nics.begin(), nics.end(), [](const Nic& a, const Nic& b) { return a.name < b.name; });
-    return nics;
-}
-
 std::optional<int> nic_node(const std::string& name, const std::string& sysfs) {
     if (!name.empty()) {
         for (const char* const kind : {"infiniband", "net"}) {
@@ -39,8 +29,10 @@ std::optional<int> nic_node(const std::string& name, const std::string& sysfs) {
         throw WrongUse("--nic " + name + ": no such adapter under " + sysfs + "/class/infiniband or net");
     }
     std::set<int> nodes;
-    for (const Nic& nic : read_nics(sysfs))
-        if (nic.numa_node) nodes.insert(*nic.numa_node);
+    std::error_code absent;
+    // Those for RDMA (InfiniBand, RoCE, Slingshot's and Omni-Path's verbs): the management network is no path for MPI.
+    for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(sysfs) / "class" / "infiniband", absent))
+        if (const std::optional<int> node = numa_node_of(entry.path())) nodes.insert(*node);
     if (nodes.size() > 1) throw WrongUse("the NICs are on several NUMA nodes: say which with --nic");
     if (nodes.empty()) return {};
     return *nodes.begin();

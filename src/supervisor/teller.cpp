@@ -73,12 +73,12 @@ void Teller::news(const Session& session) {
     for (const auto& [cell, results] : session.so_far) {
         const std::size_t visits = results.empty() ? 0 : results.front().visits.size();
         if (std::exchange(visits_[cell], visits) == visits) continue;
-        Message message{told::so_far, {cell}};
+        std::vector<std::string> items;
         for (CellResult result : results) {
             result.converged = false;  // more visits are to come
-            message.fields.push_back(item(result));
+            items.push_back(item(result));
         }
-        send_(message);
+        so_far(cell, items);
     }
     for (; results_ < session.results.size(); ++results_) {
         const CellResult& result = session.results[results_];

@@ -304,11 +304,7 @@ std::vector<RankSeen> Contention::take_part(const PhaseKind& kind, double length
     std::vector<RankSeen> all;
     const auto finish = [&] {
         throw_trouble(trouble);
-        const std::vector<MovedFlow> flows = moving ? moving->finish() : std::vector<MovedFlow>();
-        for (std::size_t i = 0; i < std::min(flows.size(), most_flows); ++i) {
-            seen.moved[i] = flows[i].rate;
-            seen.starved[i] = flows[i].starved;
-        }
+        if (moving) seen.moved = moving->finish();
         return message_of("seen", seen);
     };
     for (const Message& told : world_.all_tell(finish)) all.push_back(value_in<RankSeen>(told));

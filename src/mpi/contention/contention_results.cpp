@@ -11,13 +11,6 @@ using Pick = std::function<double(const Seen&)>;
 
 const RankSeen& of_rank(const Seen& seen, int rank) { return seen[static_cast<std::size_t>(rank)]; }
 
-// One task of a phase: how its figure is picked from what the ranks saw.
-struct Task {
-    std::string name;
-    std::vector<int> ranks;
-    std::size_t flow = 0;
-};
-
 const std::vector<Seen>& rounds_of(const ContentionRun& run, const PhaseKind& kind) {
     static const std::vector<Seen> none;
     const auto found = run.rounds.find(kind);
@@ -47,8 +40,8 @@ Percentiles spread_of(const ContentionRun& run, const PhaseKind& kind, int rank)
     return spread;
 }
 
-std::vector<Task> pairs_in(const ContentionRun& run, const Arrangement& arrangement) {
-    std::vector<Task> tasks;
+std::vector<TaskFigures> pairs_in(const ContentionRun& run, const Arrangement& arrangement) {
+    std::vector<TaskFigures> tasks;
     for (const RankRole& role : run.roles) {
         if (!role.communicator || !role.communicator->initiates || !arrangement.has_pair(role.communicator->on_host)) continue;
         const int partner = role.communicator->partner;
@@ -57,8 +50,8 @@ std::vector<Task> pairs_in(const ContentionRun& run, const Arrangement& arrangem
     return tasks;
 }
 
-std::vector<Task> flows_in(const ContentionRun& run, const Arrangement& arrangement) {
-    std::vector<Task> tasks;
+std::vector<TaskFigures> flows_in(const ContentionRun& run, const Arrangement& arrangement) {
+    std::vector<TaskFigures> tasks;
     for (const RankRole& role : run.roles) {
         if (!role.mover || *role.mover >= arrangement.movers) continue;
         const Cell& cell = run.cells[static_cast<std::size_t>(*role.mover)];
@@ -82,10 +75,10 @@ struct Compared {
     std::optional<PhaseKind> polled;
 };
 
-using PickTask = std::function<double(const Seen&, const Task&)>;
+using PickTask = std::function<double(const Seen&, const TaskFigures&)>;
 
 // Of one arrangement with one traffic, as far as messages and movers have it alike.
-ContentionResult result_of(const ContentionRun& run, std::size_t arrangement, int traffic, const std::vector<Task>& tasks,
+ContentionResult result_of(const ContentionRun& run, std::size_t arrangement, int traffic, const std::vector<TaskFigures>& tasks,
                            const Compared& compared, bool is_latency, const PickTask& pick) {
     const Arrangement& arranged = run.arrangements[arrangement];
     ContentionResult result;
@@ -97,21 +90,17 @@ ContentionResult result_of(const ContentionRun& run, std::size_t arrangement, in
         if (!kind || !compared.solo) return {};
         return penalty_of(over_rounds(run, *kind, what), over_rounds(run, *compared.solo, what), is_latency);
     };
-    for (const Task& task : tasks) {
-        const Pick mine = [&](const Seen& seen) { return pick(seen, task); };
-        TaskFigures figures;
-        figures.name = task.name;
-        figures.ranks = task.ranks;
-        figures.flow = task.flow;
+    result.tasks = tasks;
+    for (TaskFigures& figures : result.tasks) {
+        const Pick mine = [&](const Seen& seen) { return pick(seen, figures); };
         figures.rate = summarise(over_rounds(run, compared.together, mine));
         if (compared.solo) figures.solo = summary_of(over_rounds(run, *compared.solo, mine));
         if (compared.polled) figures.polled = summary_of(over_rounds(run, *compared.polled, mine));
         figures.penalty = lost(compared.together, mine);
-        result.tasks.push_back(std::move(figures));
     }
     const Pick all = [&](const Seen& seen) {
         double sum = 0;
-        for (const Task& task : tasks) sum += pick(seen, task);
+        for (const TaskFigures& task : tasks) sum += pick(seen, task);
         return is_latency ? sum / static_cast<double>(tasks.size()) : sum;
     };
     result.total = summarise(over_rounds(run, compared.together, all));
@@ -122,7 +111,7 @@ ContentionResult result_of(const ContentionRun& run, std::size_t arrangement, in
     if (!is_latency || !compared.solo) return result;
     const Pick tail = [&](const Seen& seen) {
         double sum = 0;
-        for (const Task& task : tasks) sum += of_rank(seen, task.ranks[0]).latency.p99;
+        for (const TaskFigures& task : tasks) sum += of_rank(seen, task.ranks[0]).latency.p99;
         return sum;
     };
     result.tail_penalty = lost(compared.together, tail);
@@ -137,7 +126,7 @@ ContentionResult of_messages(const ContentionRun& run, std::size_t arrangement, 
     Compared compared{solo, {}, {}};
     if (has_movers) compared = {{arrangement, which, Beside::moving}, solo, PhaseKind{arrangement, which, Beside::polling}};
     ContentionResult result = result_of(run, arrangement, which, pairs_in(run, run.arrangements[arrangement]), compared,
-                                        is_latency, [is_latency](const Seen& seen, const Task& task) {
+                                        is_latency, [is_latency](const Seen& seen, const TaskFigures& task) {
                                             const RankSeen& mine = of_rank(seen, task.ranks[0]);
                                             return is_latency ? mine.latency.p50 : mine.rate;
                                         });
@@ -160,11 +149,11 @@ ContentionResult of_movers(const ContentionRun& run, std::size_t arrangement, in
     ContentionResult result =
         result_of(run, arrangement, which, flows_in(run, run.arrangements[arrangement]),
                   {together, PhaseKind{arrangement, -1, Beside::moving}, {}}, false,
-                  [](const Seen& seen, const Task& task) { return of_rank(seen, task.ranks[0]).moved[task.flow]; });
+                  [](const Seen& seen, const TaskFigures& task) { return of_rank(seen, task.ranks[0]).moved[task.flow].rate; });
     result.quantity = run.with == With::gpu ? "contention.gpu.bandwidth" : "contention.stream.bandwidth";
     if (!run.ranks.empty() && !run.ranks[0].chunks.empty()) result.bytes = run.ranks[0].chunks.front();  // of the first mover
     for (TaskFigures& task : result.tasks)
-        for (const Seen& seen : rounds_of(run, together)) task.starved |= of_rank(seen, task.ranks[0]).starved[task.flow];
+        for (const Seen& seen : rounds_of(run, together)) task.starved |= of_rank(seen, task.ranks[0]).moved[task.flow].starved;
     return result;
 }
 

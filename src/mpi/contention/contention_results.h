@@ -2,7 +2,6 @@
 // and what that costs. Pure.
 #pragma once
 
-#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,17 +11,15 @@
 #include "cell/results.h"
 #include "mpi/agreed_window.h"
 #include "mpi/contention/contention_plan.h"
+#include "mpi/contention/data_mover.h"
 #include "mpi/contention/message_traffic.h"
 
 namespace nearfar {
 
-constexpr std::size_t most_flows = 2;  // of one mover
-
 // What one rank saw in one window.
 struct RankSeen : MessagesSeen {
-    bool late = false;                       // it heard of the window after its start
-    std::array<double, most_flows> moved{};  // GB/s
-    std::array<bool, most_flows> starved{};
+    bool late = false;               // it heard of the window after its start
+    std::vector<MovedFlow> moved{};  // by its mover
 };
 
 // What a rank tells of itself: bindings and places in effect.
@@ -41,12 +38,17 @@ void each_field(Percentiles& times, Visit& visit) {
 }
 
 template <typename Visit>
+void each_field(MovedFlow& flow, Visit& visit) {
+    visit(flow.rate);
+    visit(flow.starved);
+}
+
+template <typename Visit>
 void each_field(RankSeen& seen, Visit& visit) {
     for (bool* is : {&seen.late, &seen.empty, &seen.wrong}) visit(*is);
     visit(seen.latency);
     visit(seen.rate);
-    for (double& rate : seen.moved) visit(rate);
-    for (bool& starved : seen.starved) visit(starved);
+    visit(seen.moved);
 }
 
 template <typename Visit>
@@ -98,12 +100,12 @@ struct TaskFigures {
     std::string name;        // "r4:r5", or a flow
     std::vector<int> ranks;  // the initiator first; of a flow the one that moves it
     std::size_t flow = 0;    // of its mover
-    Summary rate;            // together with the other kind (where there is none: alone); us or GB/s
-    Percentiles spread;      // ping-pong: medians over the rounds, and the longest of all
-    std::optional<Summary> solo;
-    std::optional<Percentiles> solo_spread;
-    std::optional<Summary> polled;  // beside movers that poll and move nothing
-    std::optional<Summary> penalty;
+    Summary rate{};          // together with the other kind (where there is none: alone); us or GB/s
+    Percentiles spread{};    // ping-pong: medians over the rounds, and the longest of all
+    std::optional<Summary> solo{};
+    std::optional<Percentiles> solo_spread{};
+    std::optional<Summary> polled{};  // beside movers that poll and move nothing
+    std::optional<Summary> penalty{};
     bool starved = false;
 };
 

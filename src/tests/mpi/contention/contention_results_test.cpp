@@ -19,7 +19,7 @@ ContentionRun small_run() {
 std::vector<RankSeen> seen(double latency, double moved) {
     std::vector<RankSeen> ranks(3);
     ranks[1].latency = {latency, 2 * latency, 3 * latency, 4 * latency, 1000};
-    ranks[0].moved = {moved, moved / 2};
+    ranks[0].moved = {{moved}, {moved / 2}};
     return ranks;
 }
 
@@ -79,7 +79,7 @@ TEST(ContentionResults, MpiAloneHasNoPenaltyAndANameOfItsOwn) {
 TEST(ContentionResults, WrongDataAndStarvationAreKept) {
     Rounds rounds = six_rounds();
     rounds[{0, 0, Beside::moving}][3][2].wrong = true;
-    rounds[{0, 0, Beside::moving}][4][0].starved[1] = true;
+    rounds[{0, 0, Beside::moving}][4][0].moved[1].starved = true;
     const std::vector<ContentionResult> results = contention_results(measured_run(rounds));
     EXPECT_TRUE(results[0].wrong);
     EXPECT_FALSE(results[1].tasks[0].starved);
