@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/level_one/kernels_options.h"
+#include "kernels/saxpy/saxpy_options.h"
 
 namespace nearfar {
 
@@ -10,5 +11,9 @@ bool measures_as_rank(const KernelsOptions& options);
 
 // Everything of such a process, from the one that looks after it to the exit code.
 int measure_kernel_ranks(int argc, char** argv, const KernelsOptions& options);
+
+// The same of `nearfar-kernels saxpy`: how well ranks are balanced that transfer, compute and wait for each other, by binding. Throws WrongUse
+// where there is no MPI.
+int measure_saxpy_ranks(int argc, char** argv, const SaxpyOptions& options);
 
 }  // namespace nearfar

@@ -2,7 +2,6 @@
 #include "core/error.h"
 #include "mpi/kernel_ranks.h"
 #include "mpi/mpi_launch.h"
-#include "mpi/saxpy_ranks.h"
 
 namespace nearfar {
 

@@ -1,4 +1,4 @@
-#include "mpi/saxpy_ranks.h"
+#include "mpi/kernel_ranks.h"
 
 #include <algorithm>
 #include <optional>

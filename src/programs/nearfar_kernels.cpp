@@ -6,7 +6,6 @@
 #include "kernels/level_one/placed_kernel.h"
 #include "mpi/kernel_ranks.h"
 #include "mpi/mpi_launch.h"
-#include "mpi/saxpy_ranks.h"
 #include "supervisor/supervisor.h"
 
 using namespace nearfar;
