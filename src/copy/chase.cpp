@@ -1,6 +1,7 @@
 #include "copy/chase.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "copy/latency.h"
 #include "gpu/gpu_call.h"
@@ -34,34 +35,25 @@ Endpoint far_end(const Flow& flow) {
 
 }  // namespace
 
-ChaseMemory::ChaseMemory(const Endpoint& place, const Node& node, const std::vector<GpuDevice>& gpus, const GpuDevice& driver) {
-    if (place.place == Place::gpu_memory)
-        put_on_gpu(gpus[static_cast<std::size_t>(place.index)]);
-    else
-        put_on_host(place.index, node, driver);
-}
-
-void ChaseMemory::put_on_host(int numa_node, const Node& node, const GpuDevice& driver) {
-    const std::size_t lines = host_lines(node);
-    host_ = std::make_unique<HostBuffer>(node, numa_node, lines * chase_line, HostPages::ordinary, 1);
-    write_lines(static_cast<char*>(host_->data()), lines);
-    locked_ = lock_pages(host_->data(), host_->bytes(), driver);
-    host_->require_placement();
-    check(cudaHostGetDevicePointer(&address_, host_->data(), 0), "cudaHostGetDevicePointer");
-}
-
-void ChaseMemory::put_on_gpu(const GpuDevice& gpu) {
-    check(cudaSetDevice(gpu.ordinal), "cudaSetDevice");
-    device_ = make_memory<void>(chase_lines * chase_line);
-    address_ = device_.get();
-    queue_lines(address_, static_cast<std::uint32_t>(chase_lines), nullptr);
-    check(cudaStreamSynchronize(nullptr), "lines to chase");
-}
-
 ChaseMemory& ChaseBench::memory(const Endpoint& place, const GpuDevice& driver) {
-    std::unique_ptr<ChaseMemory>& known = memories_[place.text()];
-    if (!known) known = std::make_unique<ChaseMemory>(place, node_, gpus_, driver);
-    return *known;
+    const auto known = memories_.find(place.text());
+    if (known != memories_.end()) return known->second;
+    ChaseMemory made;
+    if (place.place == Place::gpu_memory) {
+        check(cudaSetDevice(gpus_[static_cast<std::size_t>(place.index)].ordinal), "cudaSetDevice");
+        made.device = make_memory<void>(chase_lines * chase_line);
+        made.address = made.device.get();
+        queue_lines(made.address, static_cast<std::uint32_t>(chase_lines), nullptr);
+        check(cudaStreamSynchronize(nullptr), "lines to chase");
+    } else {
+        const std::size_t lines = host_lines(node_);
+        made.host = std::make_unique<HostBuffer>(node_, place.index, lines * chase_line, HostPages::ordinary, 1);
+        write_lines(static_cast<char*>(made.host->data()), lines);
+        made.locked = lock_pages(made.host->data(), made.host->bytes(), driver);
+        made.host->require_placement();
+        check(cudaHostGetDevicePointer(&made.address, made.host->data(), 0), "cudaHostGetDevicePointer");
+    }
+    return memories_.emplace(place.text(), std::move(made)).first->second;
 }
 
 Summary ChaseBench::latency(const Route& route, const Policy& policy, double seconds) {
@@ -73,7 +65,7 @@ Summary ChaseBench::latency(const Route& route, const Policy& policy, double sec
     const GpuEvent end = make_event();
     const auto run = [&](std::uint32_t steps) {
         check(cudaEventRecord(begin.get(), route.stream()), "cudaEventRecord");
-        queue_chase(far.address(), at.get(), steps, route.stream());
+        queue_chase(far.address, at.get(), steps, route.stream());
         check(cudaEventRecord(end.get(), route.stream()), "cudaEventRecord");
         check(cudaEventSynchronize(end.get()), "chasing");
         return seconds_between(begin.get(), end.get()) * 1e6;

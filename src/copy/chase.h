@@ -19,22 +19,12 @@ namespace nearfar {
 
 // Lines to chase through, one after another, in the memory of one endpoint: larger than any cache on the way, in order of addresses, so
 // that what is timed is the path and the memory behind it, and no translation of addresses.
-class ChaseMemory {
-public:
-    // `driver` chases; host memory is registered through it.
-    ChaseMemory(const Endpoint& place, const Node& node, const std::vector<GpuDevice>& gpus, const GpuDevice& driver);
-
-    const void* address() const { return address_; }
+struct ChaseMemory {
+    std::unique_ptr<HostBuffer> host{};
+    LockedPages locked{};
+    GpuMemory<void> device{};
+    void* address = nullptr;
     std::uint32_t next_line = 0;  // where the last chase stopped: the next goes on from there, so that no line is near twice
-
-private:
-    std::unique_ptr<HostBuffer> host_;
-    LockedPages locked_;
-    GpuMemory<void> device_;
-    void* address_ = nullptr;
-
-    void put_on_host(int numa_node, const Node& node, const GpuDevice& driver);
-    void put_on_gpu(const GpuDevice& gpu);
 };
 
 // Measures chases; each endpoint's lines are made once and serve every GPU.
@@ -49,8 +39,9 @@ public:
 private:
     const Node& node_;
     const std::vector<GpuDevice>& gpus_;
-    std::map<std::string, std::unique_ptr<ChaseMemory>> memories_;  // by the endpoint's text
+    std::map<std::string, ChaseMemory> memories_;  // by the endpoint's text
 
+    // `driver` chases; host memory is registered through it.
     ChaseMemory& memory(const Endpoint& place, const GpuDevice& driver);
 };
 

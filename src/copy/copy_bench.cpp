@@ -52,7 +52,7 @@ std::vector<SharedFlow> shared_flows(const Cell& cell) {
 
 CopyBench::CopyBench(const Node& node, const Policy& policy, const std::vector<Cell>& cells)
     : node_(node), policy_(policy), cells_(cells), environment_(present_environment()),
-      gpus_(node, policy.even_if_busy, most_streams_a_gpu(cells)), watch_(gpus_.nvml(), gpus_.all()),
+      gpus_(node, policy.even_if_busy, most_streams_a_gpu(cells)),
       tasks_([this](const GpuSet& wanted) { return gpu_task_command(wanted, node_, gpus_.all(), environment_); },
              policy.hang_seconds * task_patience) {}
 
@@ -98,7 +98,6 @@ void CopyBench::set_up(Buffers& buffers, KernelsBesideCopies& beside, Session& s
         beside.set_up(others);
         session.setup_seconds["beside"] = now() - prepared;
     }
-    watch_.begin(gpus_of(cells_));
 }
 
 void CopyBench::measure(Session& session, const Progress& progress, const std::function<void()>& end) {
@@ -108,13 +107,15 @@ void CopyBench::measure(Session& session, const Progress& progress, const std::f
     set_up(buffers, beside, session);
     Baselines baselines(node_, gpus_.all(), buffers, beside, cells_);
     ChaseBench chases(node_, gpus_.all());
-    CopySetting setting{node_, gpus_.all(), buffers, peers, tasks_, watch_, baselines, chases, beside, 0};
-    Background background(aggressor_flows(policy_.aggressors, node_, gpus_.all(), environment_, policy_.hang_seconds * task_patience),
-                          policy_.hang_seconds / 2);
+    CopySetting setting{node_, gpus_.all(), buffers, peers, tasks_, gpus_, baselines, chases, beside, 0};
+    Background background(
+        aggressor_flows(policy_.aggressors, node_, gpus_.all(), environment_, policy_.hang_seconds * task_patience),
+        policy_.hang_seconds / 2);
     const auto alone = [&](const Cell& cell, const Policy& policy, double seconds, int round) {
         try {
             setting.round = round;
-            for (const Flow& flow : cell.flows) require_gpus(flow, gpus_.all());  // a lost one is the cell's failure in every process
+            for (const Flow& flow : cell.flows)
+                require_gpus(flow, gpus_.all());  // a lost one is the cell's failure in every process
             gpus_.require_process();
             return measure_beside(background, [&] { return measure_cell(cell, policy, seconds, setting); });
         } catch (const Failure& why) {
@@ -124,7 +125,7 @@ void CopyBench::measure(Session& session, const Progress& progress, const std::f
     // What is known beside the results is told with them: a process that dies takes it along.
     const auto note = [&] {
         session.curves = size_curves(session.results);
-        session.gpus_under_load = watch_.seen(gpus_of(cells_));
+        session.gpus_under_load = gpus_.under_load();
     };
     const Progress noting = [&](const Step& step) {
         note();

@@ -9,7 +9,6 @@
 #include "cell/results.h"
 #include "copy/copy_setting.h"
 #include "engine/rounds.h"
-#include "gpu/load_watch.h"
 #include "gpu/open_gpus.h"
 #include "node/node.h"
 
@@ -32,7 +31,6 @@ private:
     std::vector<Cell> cells_;
     std::vector<std::string> environment_;  // before CUDA starts
     OpenGpus gpus_;
-    LoadWatch watch_;
     TaskPool tasks_;
 
     void set_up(Buffers& buffers, KernelsBesideCopies& beside, Session& session);

@@ -7,7 +7,7 @@
 #include "copy/chase.h"
 #include "gpu/buffers.h"
 #include "gpu/gpu_device.h"
-#include "gpu/load_watch.h"
+#include "gpu/open_gpus.h"
 #include "gpu/peer_access.h"
 #include "kernels/beside/kernels_beside_copies.h"
 #include "node/node.h"
@@ -21,7 +21,7 @@ struct CopySetting {
     Buffers& buffers;
     PeerAccess& peers;
     TaskPool& tasks;
-    LoadWatch& watch;
+    OpenGpus& opened;
     Baselines& baselines;
     ChaseBench& chases;
     KernelsBesideCopies& beside;

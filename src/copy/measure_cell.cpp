@@ -91,7 +91,7 @@ CellResult measure_passes(const Cell& cell, const Policy& policy, double seconds
     Latch latch(series, policy.latch_seconds);
     CellResult result = measure_series(
         series, latch, series.counted_bytes(), [&] { series.begin(); }, policy, std::min(seconds, policy.latched_seconds), false,
-        [&] { flow.link = setting.watch.look(series.gpu()); });
+        [&] { flow.link = setting.opened.look(series.gpu()); });
     flow.rate = result.total;
     result.quantity = "stream";
     result.cell = cell;
@@ -124,7 +124,7 @@ std::vector<CellResult> measure_copies(const Cell& cell, const Policy& policy, d
         CellResult result = measure_series(
             route, latch, bytes, [&] { route.begin_series(bytes, 1); }, of_size, share, !results.empty(),
             [&] {
-                if (results.empty()) link = setting.watch.look(route.gpu());
+                if (results.empty()) link = setting.opened.look(route.gpu());
             });
         result.cell = cell;
         result.bytes = bytes;
@@ -258,7 +258,7 @@ CellResult measure_windowed(const Cell& cell, const Policy& policy, double secon
     CellResult result = measure_window(cell, window.flows, window_policy(policy, length), solos.seconds_of_cell(), [&] {
         for (const Flow& flow : cell.flows)
             if (!flow.is_stream_flow() && links.count(flow.driving_gpu()) == 0)
-                links[flow.driving_gpu()] = setting.watch.look(driving_gpu(flow, setting.gpus));
+                links[flow.driving_gpu()] = setting.opened.look(driving_gpu(flow, setting.gpus));
     });
     solos.measure_second_half();
     for (std::size_t i = 0; i < cell.flows.size(); ++i) {

@@ -67,7 +67,7 @@ std::vector<SetOutcome> measure_peer_set(const std::vector<Cell>& cells, const P
     CheckedOutcome checked;
     try {
         checked = run_checked(movers, policy, std::min(seconds, policy.windowed_seconds), [&] {
-            for (std::size_t i = 0; i < ready.size(); ++i) links[i] = setting.watch.look(ready[i].route().gpu());
+            for (std::size_t i = 0; i < ready.size(); ++i) links[i] = setting.opened.look(ready[i].route().gpu());
         });
     } catch (const Prevented&) {
         return outcomes;  // interrupted, or too slow together: alone they are told in their own words

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "copy/latched.h"
 #include "core/clock.h"
@@ -18,41 +19,6 @@ namespace {
 // of it at most. A larger one would hide a disturbance of a few microseconds, and take longer.
 constexpr std::size_t transfer_bytes = std::size_t{16} << 20;
 constexpr std::size_t batch = 25;  // with an event after each: as much as is safe to queue behind a closed latch
-
-class TailSampler {
-public:
-    // Of a series that has begun on the route.
-    TailSampler(Route& route, double latch_seconds) : route_(route), latch_(route, latch_seconds) {
-        for (GpuEvent& event : events_) event = make_event();
-    }
-
-    // So many more transfers, `batch` at most. The first copy behind the latch wakes the engine and is in no figure.
-    void add(std::size_t transfers) {
-        const double end = latch_.hold([&] {
-            for (std::size_t i = 0; i <= transfers; ++i) {
-                route_.queue_copies(1);
-                check(cudaEventRecord(events_[i].get(), route_.stream()), "cudaEventRecord");
-            }
-        });
-        for (std::size_t i = 0; i < transfers; ++i) {
-            const double time = seconds(i, i + 1) * 1e6;
-            times_.push_back(time);
-            if (time > slowest_.time) slowest_ = {time, end - seconds(i, transfers)};
-        }
-    }
-
-    const std::vector<double>& times() const { return times_; }  // us
-    const Slowest& slowest() const { return slowest_; }
-
-private:
-    Route& route_;
-    Latch latch_;
-    std::array<GpuEvent, batch + 1> events_;
-    std::vector<double> times_;
-    Slowest slowest_;
-
-    double seconds(std::size_t from, std::size_t to) const { return seconds_between(events_[from].get(), events_[to].get()); }
-};
 
 // Of all that are asked for, those of this visit.
 int share_of_visit(const Policy& policy, int round) {
@@ -72,15 +38,30 @@ std::vector<CellResult> measure_tail(const Cell& cell, const Policy& policy, dou
     const std::size_t bytes = std::min(transfer_bytes, route.bytes());
     const double begin = now();
     route.begin_series(bytes, 1);
-    TailSampler sampler(route, policy.latch_seconds);
+    Latch latch(route, policy.latch_seconds);
+    std::array<GpuEvent, batch + 1> events;
+    for (GpuEvent& event : events) event = make_event();
     const double poisoned = now();
     const double end = poisoned + std::min(seconds, policy.hang_seconds / 2);
     const int wanted = share_of_visit(policy, setting.round);
     int left = wanted;
-    const LinkState link = setting.watch.look(route.gpu());
+    const LinkState link = setting.opened.look(route.gpu());
+    std::vector<double> times;  // us
+    Slowest slowest;
     while (left > 0 && (left == wanted || now() < end) && !interrupted()) {
         const auto transfers = std::min(static_cast<std::size_t>(left), batch);
-        sampler.add(transfers);
+        // The first copy behind the latch wakes the engine and is in no figure.
+        const double over = latch.hold([&] {
+            for (std::size_t i = 0; i <= transfers; ++i) {
+                route.queue_copies(1);
+                check(cudaEventRecord(events[i].get(), route.stream()), "cudaEventRecord");
+            }
+        });
+        for (std::size_t i = 0; i < transfers; ++i) {
+            times.push_back(seconds_between(events[i].get(), events[i + 1].get()) * 1e6);
+            if (times.back() > slowest.time)
+                slowest = {times.back(), over - seconds_between(events[i].get(), events[transfers].get())};
+        }
         left -= static_cast<int>(transfers);
     }
     if (left == wanted) throw Prevented("interrupted", "interrupted while it was measured");
@@ -94,9 +75,9 @@ std::vector<CellResult> measure_tail(const Cell& cell, const Policy& policy, dou
     result.method = "latched";
     result.bytes = bytes;
     result.converged = left == 0;
-    result.visits = {{poisoned, measured, sampler.times().size()}};
-    result.total = summarise(sampler.times());
-    result.slowest = sampler.slowest();
+    result.visits = {{poisoned, measured, times.size()}};
+    result.total = summarise(std::move(times));
+    result.slowest = slowest;
     result.flows.push_back(flow_result(route, result.total, cpus, link, setting.gpus));
     result.flows[0].ceiling.reset();  // of the rate, not of this
     return {std::move(result)};

@@ -35,6 +35,31 @@ std::vector<DocumentGpu> OpenGpus::shown() const {
 void OpenGpus::open(std::vector<int> wanted) {
     wanted_ = std::move(wanted);
     open_gpus(gpus_, wanted_);
+    for (const int gpu : wanted_)
+        if (const auto count = nvml_.replays(at(gpu).on_bus.pci)) replays_before_[gpu] = *count;
+}
+
+LinkState OpenGpus::look(const GpuDevice& gpu) {
+    GpuUnderLoad& load = loads_[gpu.index];
+    load.link = nvml_.present_link(gpu.on_bus.pci);
+    for (const std::string& reason : nvml_.throttle_reasons(gpu.on_bus.pci))
+        if (std::find(load.throttle.begin(), load.throttle.end(), reason) == load.throttle.end()) load.throttle.push_back(reason);
+    return load.link;
+}
+
+std::vector<GpuUnderLoad> OpenGpus::under_load() const {
+    std::vector<GpuUnderLoad> found;
+    for (const int index : wanted_) {
+        const std::string& pci = at(index).on_bus.pci;
+        const auto seen = loads_.find(index);
+        GpuUnderLoad& gpu = found.emplace_back(seen == loads_.end() ? GpuUnderLoad{} : seen->second);
+        gpu.gpu = index;
+        const auto before = replays_before_.find(index);
+        const auto after = nvml_.replays(pci);
+        if (before != replays_before_.end() && after) gpu.replays = *after - before->second;
+        gpu.uncorrected_errors = nvml_.uncorrected_errors(pci);
+    }
+    return found;
 }
 
 std::string OpenGpus::trouble_of(const GpuDevice& gpu) const {

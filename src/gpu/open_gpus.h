@@ -1,11 +1,13 @@
-// The GPUs that a process measures with: found, opened, and named where one stops answering.
+// The GPUs that a process measures with: found, opened, looked at while they move data, and named where one stops answering.
 #pragma once
 
+#include <cstdint>
 #include <exception>
+#include <map>
 #include <string>
 #include <vector>
 
-#include "cell/cell.h"
+#include "cell/results.h"
 #include "core/error.h"
 #include "gpu/gpu_device.h"
 #include "node/nvml.h"
@@ -28,6 +30,11 @@ public:
     // Creates the contexts of those that are wanted, all at once; one that refuses gets its reason.
     void open(std::vector<int> wanted);
 
+    // While the GPU moves data. Returns its link's state.
+    LinkState look(const GpuDevice& gpu);
+    // What was seen of those that are open, with what their links have counted since.
+    std::vector<GpuUnderLoad> under_load() const;
+
     // Looks which GPUs of a cell that failed answer no more, gives them that reason, so that the rest of their cells fails at once,
     // and returns the failure with their names; `why` itself where all of them answer. Where GPUs beside the cell's, or all of
     // several of its own, answer no more, the process is at its end: of several nobody knows then which was lost, and none gets the blame.
@@ -44,6 +51,8 @@ private:
     Nvml nvml_;
     std::vector<GpuDevice> gpus_;
     std::vector<int> wanted_;
+    std::map<int, std::uint64_t> replays_before_;
+    std::map<int, GpuUnderLoad> loads_;
     std::string end_of_process_;
 
     // Why a GPU answers no more; empty where it does.
