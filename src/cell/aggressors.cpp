@@ -24,10 +24,4 @@ void require_aggressors(const std::vector<Cell>& aggressors, const Node& node) {
     }
 }
 
-std::vector<Flow> flows_of(const std::vector<Cell>& aggressors) {
-    std::vector<Flow> flows;
-    for (const Cell& cell : aggressors) flows.insert(flows.end(), cell.flows.begin(), cell.flows.end());
-    return flows;
-}
-
 }  // namespace nearfar

@@ -11,7 +11,4 @@ namespace nearfar {
 // Throws WrongUse for STREAM flows, threads, endpoints that are not there, and a flow that is named twice.
 void require_aggressors(const std::vector<Cell>& aggressors, const Node& node);
 
-// The flows of all of them.
-std::vector<Flow> flows_of(const std::vector<Cell>& aggressors);
-
 }  // namespace nearfar

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "copy/latency.h"
+#include "copy/measure_cell.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
 

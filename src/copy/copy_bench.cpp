@@ -8,10 +8,8 @@
 #include "cell/aggressors.h"
 #include "cell/disjoint.h"
 #include "cell/sizes.h"
-#include "copy/aggressor_process.h"
 #include "copy/gpu_task.h"
 #include "copy/measure_cell.h"
-#include "copy/peer_set.h"
 #include "copy/suspects.h"
 #include "copy/with_gpus.h"
 #include "core/clock.h"
@@ -21,13 +19,16 @@
 #include "gpu/gpu_call.h"
 #include "gpu/open_gpus.h"
 #include "gpu/route_plan.h"
+#include "gpu/windowed.h"
 #include "kernels/gpu_compute/cuda_library.h"
 #include "kernels/gpu_stream/gpu_stream_kernels.h"
 #include "node/gpu_vendor.h"
+#include "tasks/background_process.h"
 
 namespace nearfar {
 namespace {
 
+constexpr double usual_rate = 50;  // GB/s, where no ceiling is known: chunks of aggressors are then somewhat shorter or longer
 constexpr double task_patience = 1.0 / 3;  // of the time after which a cell hangs: a task's own reason comes first
 
 int most_streams_a_gpu(const std::vector<Cell>& cells) {
@@ -45,6 +46,28 @@ std::vector<SharedFlow> shared_flows(const Cell& cell) {
     std::vector<SharedFlow> found;
     for (const Flow& flow : cell.flows)
         if (flow.is_by_processes()) found.push_back({flow, task_buffer_bytes(flow.tasks)});
+    return found;
+}
+
+// What moves the flows of --aggressor in the background, each task of each a process of its own. Streams of one process that keep one copy
+// engine busy are not served in turn, so that an aggressor of this process would stop a cell, or be stopped by it; processes are.
+// `environment`: as this process was given it; `patience`: seconds in which a process has to answer.
+std::vector<BackgroundFlow> aggressor_flows(const std::vector<Cell>& aggressors, const Node& node,
+                                            const std::vector<GpuDevice>& gpus, const std::vector<std::string>& environment,
+                                            double patience) {
+    const TaskPool::Command command = [&node, &gpus, environment](const GpuSet& wanted) {
+        for (const int gpu : wanted) gpus[static_cast<std::size_t>(gpu)].require();
+        return gpu_task_command(wanted, node, gpus, environment);
+    };
+    std::vector<BackgroundFlow> found;
+    for (const Cell& cell : aggressors)
+        for (const Flow& flow : cell.flows) {
+            const std::size_t bytes = task_buffer_bytes(flow.tasks);
+            const std::size_t chunk =
+                chunk_for(flow_ceiling(flow, gpus).value_or(usual_rate), bytes, ChunkLength::short_one, flow.tasks);
+            for (int task = 0; task < flow.tasks; ++task)
+                found.push_back(background_process({flow, bytes, chunk}, command, patience));
+        }
     return found;
 }
 

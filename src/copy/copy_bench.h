@@ -7,7 +7,7 @@
 
 #include "cell/policy.h"
 #include "cell/results.h"
-#include "copy/copy_setting.h"
+#include "copy/measure_cell.h"
 #include "engine/rounds.h"
 #include "gpu/open_gpus.h"
 #include "node/node.h"

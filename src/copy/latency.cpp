@@ -1,4 +1,4 @@
-#include "copy/latency.h"
+#include "copy/measure_cell.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -6,8 +6,6 @@
 #include <string>
 
 #include "copy/latched.h"
-#include "copy/latency.h"
-#include "copy/tail.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "engine/checked_run.h"

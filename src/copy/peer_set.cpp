@@ -1,4 +1,4 @@
-#include "copy/peer_set.h"
+#include "copy/measure_cell.h"
 
 #include <algorithm>
 

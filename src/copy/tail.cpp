@@ -1,4 +1,4 @@
-#include "copy/tail.h"
+#include "copy/measure_cell.h"
 
 #include <algorithm>
 #include <array>

@@ -12,7 +12,7 @@
 #include "gpu/gpu_kernels.h"
 #include "node/gpu_vendor.h"
 #include "node/link_ceiling.h"
-#include "node/process_owner.h"
+#include "node/proc_files.h"
 
 namespace nearfar {
 namespace {

@@ -11,7 +11,6 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/exit_code.h"
 #include "core/statistics.h"
 #include "core/trouble.h"
 #include "gpu/cuda_environment.h"

@@ -3,7 +3,6 @@
 #include <cstdlib>
 
 #include "core/error.h"
-#include "core/exit_code.h"
 #include "core/interrupt.h"
 #include "mpi/mpi_launch.h"
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "core/clock.h"
-#include "node/process_owner.h"
+#include "node/proc_files.h"
 
 namespace nearfar {
 namespace {

@@ -1,6 +1,8 @@
 #include "node/proc_files.h"
 
 #include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -102,6 +104,18 @@ std::string user_name(const std::string& passwd, uid_t user) {
             return line.substr(0, name_end);
     }
     return std::to_string(user);
+}
+
+bool has_own_process_numbers(const std::string& proc) {
+    char name[64] = "";
+    const ssize_t length = readlink((proc + "/self/ns/pid").c_str(), name, sizeof name - 1);
+    return length > 0 && std::string(name) != "pid:[4026531836]";
+}
+
+std::string owner_of(unsigned pid) {
+    struct stat facts {};
+    if (has_own_process_numbers() || stat(("/proc/" + std::to_string(pid)).c_str(), &facts) != 0) return {};
+    return user_name(text_of("/etc/passwd"), facts.st_uid);
 }
 
 }  // namespace nearfar

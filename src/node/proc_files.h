@@ -52,4 +52,10 @@ std::optional<std::uint64_t> parse_memory(const std::string& text, const std::st
 // The name of a user in the text of /etc/passwd; the number where it is not in there.
 std::string user_name(const std::string& passwd, uid_t user);
 
+// Whether process numbers here are not the machine's: the driver's numbers then name nobody in /proc.
+bool has_own_process_numbers(const std::string& proc = "/proc");
+
+// The user who runs a process of that number on the machine; empty where it has ended, or nothing says so.
+std::string owner_of(unsigned pid);
+
 }  // namespace nearfar

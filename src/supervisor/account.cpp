@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "core/exit_code.h"
+#include "core/error.h"
 #include "output/table.h"
 #include "supervisor/teller.h"
 

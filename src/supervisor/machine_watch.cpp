@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "core/clock.h"
-#include "node/process_owner.h"
+#include "node/proc_files.h"
 #include "output/json.h"
 
 namespace nearfar {

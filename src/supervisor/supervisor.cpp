@@ -15,7 +15,6 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/exit_code.h"
 #include "core/suspension.h"
 #include "core/trouble.h"
 #include "output/print_text.h"
