@@ -5,9 +5,9 @@
 
 #include "cell/policy.h"
 #include "cell/results.h"
+#include "gpu/checked_series.h"
 #include "gpu/gpu_handles.h"
 #include "gpu/gpu_kernels.h"
-#include "gpu/queued_series.h"
 
 namespace nearfar {
 

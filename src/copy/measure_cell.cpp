@@ -196,73 +196,46 @@ Window plan_window(const Cell& cell, ChunkLength length, const Policy& policy, C
     return window;
 }
 
-// What each flow does alone that is no cell of the run itself. Half of the flows are measured before the cell and half after it: drift
-// then falls on both.
-class Solos {
-public:
-    Solos(const Cell& cell, ChunkLength length, const Policy& policy, double seconds, CopySetting& setting)
-        : cell_(cell), length_(length), policy_(policy), baselines_(setting.baselines), round_(setting.round),
-          copies_(std::count_if(cell.flows.begin(), cell.flows.end(), [](const Flow& flow) { return flow.is_copy(); })),
-          are_copies_(copies_ == static_cast<std::ptrdiff_t>(cell.flows.size())), found_(cell.flows.size(), nullptr) {
-        // Those that this round knows already cost nothing; the cell itself may take as long as all that are not.
-        const auto unknown = std::count_if(cell.flows.begin(), cell.flows.end(), [&](const Flow& flow) {
-            return is_wanted(flow) && !baselines_.has_solo(flow, length, round_);
-        });
-        // A matrix product of an older GPU takes as long as a hundred chunks of a copy.
-        seconds_of_cell_ =
-            std::min(are_copies_ ? policy.windowed_seconds : policy.stream_seconds, unknown > 0 ? seconds / 2 : seconds);
-        if (unknown > 0)
-            seconds_of_each_ =
-                std::min(are_copies_ ? policy.solo_seconds : policy.stream_seconds, seconds / 2 / static_cast<double>(unknown));
-    }
-
-    double seconds_of_cell() const { return seconds_of_cell_; }
-    void measure_first_half() { measure(0, (cell_.flows.size() + 1) / 2); }
-    void measure_second_half() { measure((cell_.flows.size() + 1) / 2, cell_.flows.size()); }
-    // nullptr: the cell needs none.
-    const Summary* of_flow(std::size_t flow) const { return found_[flow]; }
-
-private:
-    const Cell& cell_;
-    ChunkLength length_;
-    const Policy& policy_;
-    Baselines& baselines_;
-    int round_;
-    std::ptrdiff_t copies_;
-    bool are_copies_;
-    std::vector<const Summary*> found_;
-    double seconds_of_cell_ = 0;
-    double seconds_of_each_ = 0;
-
-    // What a copy keeps beside a kernel is compared in windows alone; STREAM by several has none.
-    bool is_wanted(const Flow& flow) const {
-        return copies_ > 0 && (cell_.flows.size() > 1 || flow.tasks > 1) && !(are_copies_ && baselines_.is_cell(flow));
-    }
-
-    void measure(std::size_t first, std::size_t end) {
-        for (std::size_t i = first; i < end; ++i)
-            if (is_wanted(cell_.flows[i]))
-                found_[i] = &baselines_.solo(cell_.flows[i], length_, policy_, seconds_of_each_, round_);
-    }
-};
-
-// Several flows, or what cannot be behind a latch: all in one window.
+// Several flows, or what cannot be behind a latch: all in one window. Beside it what each flow does alone that is no cell of the run itself:
+// half of the flows before the cell and half after it, so that drift falls on both.
 CellResult measure_windowed(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting) {
     const ChunkLength length = chunk_length(cell);
     const Window window = plan_window(cell, length, policy, setting);
-    Solos solos(cell, length, policy, seconds, setting);
-    solos.measure_first_half();
+    const std::size_t count = cell.flows.size();
+    const auto is_copy = [](const Flow& flow) { return flow.is_copy(); };
+    const bool are_copies = std::all_of(cell.flows.begin(), cell.flows.end(), is_copy);
+    const bool has_copies = std::any_of(cell.flows.begin(), cell.flows.end(), is_copy);
+    // What a copy keeps beside a kernel is compared in windows alone; STREAM by several has none.
+    const auto has_solo = [&](const Flow& flow) {
+        return has_copies && (count > 1 || flow.tasks > 1) && !(are_copies && setting.baselines.is_cell(flow));
+    };
+    // Those that this round knows already cost nothing; the cell itself may take as long as all that are not.
+    const auto unknown = std::count_if(cell.flows.begin(), cell.flows.end(), [&](const Flow& flow) {
+        return has_solo(flow) && !setting.baselines.has_solo(flow, length, setting.round);
+    });
+    // A matrix product of an older GPU takes as long as a hundred chunks of a copy.
+    const double of_cell =
+        std::min(are_copies ? policy.windowed_seconds : policy.stream_seconds, seconds / (unknown > 0 ? 2 : 1));
+    const double of_each = std::min(are_copies ? policy.solo_seconds : policy.stream_seconds,
+                                    seconds / 2 / static_cast<double>(std::max<std::ptrdiff_t>(1, unknown)));
+    std::vector<const Summary*> solos(count, nullptr);
+    const auto measure_solos = [&](std::size_t first, std::size_t end) {
+        for (std::size_t i = first; i < end; ++i)
+            if (has_solo(cell.flows[i]))
+                solos[i] = &setting.baselines.solo(cell.flows[i], length, policy, of_each, setting.round);
+    };
+    measure_solos(0, (count + 1) / 2);
     std::map<int, LinkState> links;
-    CellResult result = measure_window(cell, window.flows, window_policy(policy, length), solos.seconds_of_cell(), [&] {
+    CellResult result = measure_window(cell, window.flows, window_policy(policy, length), of_cell, [&] {
         for (const Flow& flow : cell.flows)
             if (!flow.is_stream_flow() && links.count(flow.driving_gpu()) == 0)
                 links[flow.driving_gpu()] = setting.opened.look(driving_gpu(flow, setting.gpus));
     });
-    solos.measure_second_half();
-    for (std::size_t i = 0; i < cell.flows.size(); ++i) {
+    measure_solos((count + 1) / 2, count);
+    for (std::size_t i = 0; i < count; ++i) {
         if (cell.flows[i].is_copy() || cell.flows[i].is_gpu_stream_flow())
             result.flows[i].link = links[cell.flows[i].driving_gpu()];
-        if (const Summary* solo = solos.of_flow(i)) result.flows[i].solo = *solo;
+        if (solos[i] != nullptr) result.flows[i].solo = *solos[i];
     }
     return result;
 }

@@ -30,16 +30,17 @@ Prevented registration_refused(const std::string& words, bool confidential, std:
                            (*locked_limit < bytes ? "" : " for all of the process: raise it, or see the kernel's messages")};
 }
 
-void register_host(void* data, std::size_t bytes, const GpuDevice& gpu) {
+LockedPages lock_pages(void* data, std::size_t bytes, const GpuDevice& gpu) {
     check(cudaSetDevice(gpu.ordinal), "cudaSetDevice");
     const cudaError_t result = cudaHostRegister(data, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped);
     switch (result) {
+        case cudaSuccess: return LockedPages(data);
         case cudaErrorMemoryAllocation:
         case cudaErrorInvalidValue:
         case cudaErrorNotSupported:
         case cudaErrorNotPermitted:
         case cudaErrorOperatingSystem: break;
-        default: return check(result, "cudaHostRegister");
+        default: check(result, "cudaHostRegister");
     }
     cudaGetLastError();  // told here, and not to the next call
     const bool forbidden = result == cudaErrorNotSupported || result == cudaErrorNotPermitted;

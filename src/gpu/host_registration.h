@@ -20,11 +20,7 @@ using LockedPages = std::unique_ptr<void, UnlockPages>;
 
 // Page-locks host memory, so that every GPU addresses it, through one on which this process has a context: another would get one.
 // Leaves that GPU current. Throws Prevented with what stands in the way, Failure where the GPU is lost.
-void register_host(void* data, std::size_t bytes, const GpuDevice& gpu);
-inline LockedPages lock_pages(void* data, std::size_t bytes, const GpuDevice& gpu) {
-    register_host(data, bytes, gpu);
-    return LockedPages(data);
-}
+LockedPages lock_pages(void* data, std::size_t bytes, const GpuDevice& gpu);
 
 // What CUDA's refusal means. `confidential`: confidential computing is on; `locked_limit`: RLIMIT_MEMLOCK in bytes, nothing: unlimited.
 Prevented registration_refused(const std::string& words, bool confidential, std::size_t bytes,

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "gpu/checked_series.h"
 #include "gpu/gpu_device.h"
 #include "gpu/gpu_handles.h"
-#include "gpu/queued_series.h"
 #include "kernels/gpu_compute/gpu_compute.h"
 #include "kernels/problems/problem.h"
 
