@@ -1,14 +1,26 @@
 #include "cell/matrix.h"
 
+#include <algorithm>
 #include <functional>
+#include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 
-#include "cell/representatives.h"
 #include "core/error.h"
+#include "node/cpus.h"
 #include "node/gpu_vendor.h"
 
 namespace nearfar {
 namespace {
+
+constexpr std::size_t most_numa_nodes = 8;  // up to so many each is measured
+
+std::vector<int> memories(const Node& node) {
+    std::vector<int> usable = node.usable_memory();
+    std::sort(usable.begin(), usable.end());
+    return usable;
+}
 
 Flow between(Endpoint source, Endpoint destination) { return {source, destination, {}}; }
 
@@ -46,6 +58,34 @@ std::string known_memory(const Node& node) {
 }
 
 }  // namespace
+
+std::map<int, int> memories_that_stand_for(const Node& node, const PciGpu& gpu) {
+    const std::vector<int> usable = memories(node);
+    std::map<std::tuple<std::optional<int>, bool, std::optional<int>>, int> first;
+    std::map<int, int> found;
+    for (const int memory : usable) {
+        const auto away = gpu.numa_node ? node.distance(*gpu.numa_node, memory) : std::nullopt;
+        const auto kind = std::tuple{node.numa_node(memory)->package, gpu.numa_node == memory, away};
+        found[memory] = usable.size() > most_numa_nodes ? first.emplace(kind, memory).first->second : memory;
+    }
+    return found;
+}
+
+std::map<std::pair<int, int>, std::pair<int, int>> pairs_that_stand_for(const Node& node) {
+    const std::vector<int> usable = memories(node);
+    std::map<std::tuple<std::optional<int>, std::optional<int>, bool, std::optional<int>>, std::pair<int, int>> first;
+    std::map<std::pair<int, int>, std::pair<int, int>> found;
+    for (const NumaNode& cores : node.numa_nodes) {
+        if (intersection(cores.cpus, node.allowed_cpus).empty()) continue;
+        for (const int memory : usable) {
+            const std::pair pair{cores.index, memory};
+            const auto kind = std::tuple{cores.package, node.numa_node(memory)->package, cores.index == memory,
+                                         node.distance(cores.index, memory)};
+            found[pair] = usable.size() > most_numa_nodes ? first.emplace(kind, pair).first->second : pair;
+        }
+    }
+    return found;
+}
 
 Matrix host_device_matrix(const Node& node, bool all) {
     return every_gpu_and_memory(node, all, [](Endpoint memory, Endpoint gpu) {
@@ -108,6 +148,23 @@ void require_endpoints(const std::vector<Cell>& cells, const Node& node) {
     for (const Cell& cell : cells) {
         const std::string absent = absent_endpoint(cell, node);
         if (!absent.empty()) throw WrongUse("cell '" + cell.text() + "': " + absent);
+    }
+}
+
+void require_aggressors(const std::vector<Cell>& aggressors, const Node& node) {
+    std::set<std::string> named;
+    for (const Cell& cell : aggressors) {
+        const std::string option = "--aggressor " + cell.text() + ": ";
+        const std::string absent = absent_endpoint(cell, node);
+        if (!absent.empty()) throw WrongUse(option + absent);
+        for (const Flow& flow : cell.flows) {
+            if (flow.kernel != Kernel::none)
+                throw WrongUse(option + "an aggressor copies from or to a GPU; STREAM is no background load");
+            if (flow.threads)
+                throw WrongUse(option + "an aggressor's tasks are processes: " + flow.text().substr(0, flow.text().rfind('/')));
+            if (!named.insert(flow.text()).second)
+                throw WrongUse(option + flow.text() + " is named twice; for two tasks on it use /x2");
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cell/cell.h"
@@ -12,11 +13,22 @@
 
 namespace nearfar {
 
-// What is measured, and what is not because another cell stands for it (cell/representatives.h).
+// What is measured, and what is not because another cell stands for it.
 struct Matrix {
     std::vector<Cell> cells;
     std::vector<NotMeasured> left_out;
 };
+
+// Which cells stand for others on a node with many NUMA nodes: the same rule as in nearfar/cells/matrices.py, against the same vectors
+// (tests/vectors/representatives.txt).
+//
+// For each usable memory the one that is measured with a GPU in its place: itself, or the lowest-numbered one of the same package
+// and distance from the GPU's own NUMA node.
+std::map<int, int> memories_that_stand_for(const Node& node, const PciGpu& gpu);
+
+// For each pair of cores that may be used and usable memory the pair that is measured in its place: itself, or the first one of the
+// same two packages and distance; cores with their own memory stand for nobody else's.
+std::map<std::pair<int, int>, std::pair<int, int>> pairs_that_stand_for(const Node& node);
 
 // Each GPU with each NUMA node of host memory that may be used: to the GPU, back, both at once. `all`: no representatives.
 Matrix host_device_matrix(const Node& node, bool all = false);
@@ -39,5 +51,9 @@ std::string absent_endpoint(const Cell& cell, const Node& node);
 
 // Throws WrongUse for the first cell with an absent endpoint.
 void require_endpoints(const std::vector<Cell>& cells, const Node& node);
+
+// Of --aggressor, whose flows run in the background: throws WrongUse for STREAM flows, threads, endpoints that are not there, and a flow that is
+// named twice.
+void require_aggressors(const std::vector<Cell>& aggressors, const Node& node);
 
 }  // namespace nearfar

@@ -5,8 +5,8 @@
 #include <iterator>
 #include <utility>
 
-#include "cell/aggressors.h"
 #include "cell/disjoint.h"
+#include "cell/matrix.h"
 #include "cell/sizes.h"
 #include "copy/gpu_task.h"
 #include "copy/measure_cell.h"
@@ -23,7 +23,7 @@
 #include "kernels/gpu_compute/cuda_library.h"
 #include "kernels/gpu_stream/gpu_stream_kernels.h"
 #include "node/gpu_vendor.h"
-#include "tasks/background_process.h"
+#include "tasks/task_pool.h"
 
 namespace nearfar {
 namespace {

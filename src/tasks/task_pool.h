@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cell/cell.h"
+#include "engine/background.h"
 #include "tasks/task_process.h"
 
 namespace nearfar {
@@ -68,5 +69,8 @@ private:
     // Waits until each has given the answer, or this program is interrupted. Returns what each said instead, null for the answer.
     std::vector<std::exception_ptr> await(const std::vector<TaskProcess*>& tasks, const std::string& answer) const;
 };
+
+// A flow in the background that another process moves: one task of a shared flow, in a process that `command` starts. `patience`: seconds in which it has to answer.
+BackgroundFlow background_process(const SharedFlow& shared, const TaskPool::Command& command, double patience);
 
 }  // namespace nearfar

@@ -1,4 +1,4 @@
-#include "cell/aggressors.h"
+#include "cell/matrix.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,4 @@
 // The rule for representatives against the vectors that the Python side is tested against too.
-#include "cell/representatives.h"
 
 #include <gtest/gtest.h>
 

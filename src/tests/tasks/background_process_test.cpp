@@ -1,4 +1,4 @@
-#include "tasks/background_process.h"
+#include "tasks/task_pool.h"
 
 #include <gtest/gtest.h>
 
