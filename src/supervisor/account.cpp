@@ -36,14 +36,9 @@ std::vector<std::string> seconds_of(const Pairs& pairs) {
 
 }  // namespace
 
-int exit_code(const std::vector<NotMeasured>& skipped, const std::vector<NotMeasured>& failed) {
-    if (!failed.empty()) return exit_failed;
-    return std::all_of(skipped.begin(), skipped.end(), is_expected) ? 0 : exit_not_measured;
-}
-
 int Account::exit_code() const {
-    const int code = nearfar::exit_code(skipped_, failed_);
-    return code == 0 && interrupted_ ? exit_not_measured : code;
+    if (!failed_.empty()) return exit_failed;
+    return std::all_of(skipped_.begin(), skipped_.end(), is_expected) && !interrupted_ ? 0 : exit_not_measured;
 }
 
 void Account::answered(const std::string& cell) {

@@ -11,9 +11,6 @@
 
 namespace nearfar {
 
-// 1 for anything that failed, 3 for a skip that was not expected, else 0.
-int exit_code(const std::vector<NotMeasured>& skipped, const std::vector<NotMeasured>& failed);
-
 // What is done now.
 struct UnderWay {
     std::size_t position = 0;
@@ -65,7 +62,7 @@ public:
 
     // The document, or the table, with so many seconds of the whole run.
     std::string text(double seconds) const;
-    // As exit_code() of its cells; not 0 where visits that were due were not made.
+    // 1 for anything that failed, 3 for a skip that was not expected, or where visits that were due were not made, else 0.
     int exit_code() const;
 
 private:

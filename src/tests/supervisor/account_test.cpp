@@ -161,15 +161,14 @@ TEST(Account, WhatIsNoMessageIsSaid) {
 }
 
 TEST(ExitCode, FailuresComeBeforeSkips) {
-    std::vector<NotMeasured> skipped;
-    std::vector<NotMeasured> failed;
-    EXPECT_EQ(exit_code(skipped, failed), 0);
-    skipped.push_back({"n0:g0", "representative", ""});
-    EXPECT_EQ(exit_code(skipped, failed), 0) << "a skip that was planned is no trouble";
-    skipped.push_back({"n0:g0", "busy", ""});
-    EXPECT_EQ(exit_code(skipped, failed), 3);
-    failed.push_back({"n0:g0", "wrong_data", ""});
-    EXPECT_EQ(exit_code(skipped, failed), 1);
+    Told told({});
+    EXPECT_EQ(told.account.exit_code(), 0);
+    told.teller.skipped({"n0:g0", "representative", ""});
+    EXPECT_EQ(told.account.exit_code(), 0) << "a skip that was planned is no trouble";
+    told.teller.skipped({"n0:g0", "busy", ""});
+    EXPECT_EQ(told.account.exit_code(), 3);
+    told.teller.failed({"n0:g0", "wrong_data", ""});
+    EXPECT_EQ(told.account.exit_code(), 1);
 }
 
 }  // namespace
