@@ -1,4 +1,4 @@
-#include "mpi/contention/contention_options.h"
+#include "mpi/contention/contention.h"
 
 #include "cell/sizes.h"
 #include "core/error.h"

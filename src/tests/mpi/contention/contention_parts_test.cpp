@@ -8,7 +8,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "mpi/contention/contention_options.h"
+#include "mpi/contention/contention.h"
 #include "mpi/contention/data_mover.h"
 #include "node/cpus.h"
 #include "node/nic.h"
