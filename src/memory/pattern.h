@@ -29,6 +29,9 @@ NEARFAR_BOTH inline std::uint64_t pattern(std::uint64_t seed, std::uint64_t word
 }
 
 // Fills words [first, first + words) of a buffer that starts at `data`, on the CPU.
-void fill_pattern(void* data, std::uint64_t seed, std::size_t first, std::size_t words);
+inline void fill_pattern(void* data, std::uint64_t seed, std::size_t first, std::size_t words) {
+    auto* out = static_cast<std::uint64_t*>(data);
+    for (std::size_t i = first; i < first + words; ++i) out[i] = pattern(seed, i);
+}
 
 }  // namespace nearfar

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <string>
 
-#include "kernels/level_one/kernels_run.h"
+#include "kernels/level_one/kernels_bench.h"
 #include "kernels/level_one/placed_kernel.h"
 #include "mpi/kernel_ranks.h"
 #include "mpi/mpi_launch.h"

@@ -1,12 +1,11 @@
-#include "kernels/level_one/kernels_run.h"
-
+// nearfar-kernels without ranks: one process measures all subjects.
 #include <algorithm>
 #include <cstdio>
 
 #include "core/clock.h"
 #include "core/interrupt.h"
 #include "kernels/level_one/kernels_bench.h"
-#include "kernels/problems/tensor_modes.h"
+#include "kernels/problems/gemm.h"
 
 namespace nearfar {
 namespace {

@@ -1,6 +1,6 @@
 // In the place of gpu_places.cpp where there is no CUDA compiler.
 #include "core/error.h"
-#include "kernels/level_one/kernels_run.h"
+#include "kernels/level_one/kernels_bench.h"
 #include "kernels/level_one/placed_kernel.h"
 
 namespace nearfar {

@@ -9,10 +9,10 @@
 #include "core/trouble.h"
 #include "gpu/open_gpus.h"
 #include "kernels/gpu_compute/cuda_library.h"
-#include "kernels/level_one/kernels_run.h"
+#include "kernels/level_one/kernels_bench.h"
 #include "kernels/level_one/sustained_load.h"
 #include "kernels/level_one/visit.h"
-#include "kernels/problems/tensor_modes.h"
+#include "kernels/problems/gemm.h"
 #include "output/table.h"
 
 namespace nearfar {

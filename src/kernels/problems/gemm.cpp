@@ -1,11 +1,12 @@
 // sgemm, dgemm, bf16gemm, column by column. In: A, B; out: C (of bf16gemm in single precision).
 #include "kernels/problems/gemm.h"
 
+#include <unistd.h>
+
 #include <cmath>
 #include <cstdlib>
 
 #include "core/error.h"
-#include "kernels/problems/tensor_modes.h"
 
 namespace nearfar {
 namespace {
@@ -71,6 +72,18 @@ public:
 }  // namespace
 
 bool ProblemShape::is_product() const { return kernel == "sgemm" || kernel == "dgemm" || kernel == "bf16gemm"; }
+
+std::map<std::string, std::string> tensor_modes() {
+    std::map<std::string, std::string> found;
+    for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
+        const std::string text = *each;
+        const std::size_t equals = text.find('=');
+        const std::string name = text.substr(0, equals);
+        if (equals != std::string::npos && (name == "NVIDIA_TF32_OVERRIDE" || name.rfind("CUBLAS_", 0) == 0))
+            found[name] = text.substr(equals + 1);
+    }
+    return found;
+}
 
 std::vector<double> product_weights(Operands operands, std::size_t n) {
     std::vector<double> weights(n);

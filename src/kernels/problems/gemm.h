@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "kernels/problems/numbers.h"
@@ -59,5 +61,9 @@ std::vector<double> product_weights(Operands operands, std::size_t n);
 // Throws Failure (wrong_data) where a row of C x is not that of A (B x): of fractions within what is rounding.
 void require_product(const ProblemShape& shape, Operands operands, const std::vector<double>& found,
                      const std::vector<double>& right);
+
+// Variables of the environment that switch how CUDA's libraries use tensor cores, and so what a figure of theirs means: those that are set, with
+// their values: NVIDIA_TF32_OVERRIDE and all that begin with CUBLAS_.
+std::map<std::string, std::string> tensor_modes();
 
 }  // namespace nearfar
