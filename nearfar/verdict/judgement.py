@@ -90,17 +90,18 @@ def judge(
         *from_skips(document, left_out, exists or {}, kind), *from_missing(document, missing),
     ]  # fmt: skip
     found += [*from_nothing(document, asked, kind), *from_counters(document)]
-    found += [*looks.findings(later, found), *looks.failed_before(earlier, found, metrics)]
+    found += looks.findings(later, found)
 
     def judge_one(metric: AnyMetric) -> JudgedMetric:
         own = references.get(metric.name), elsewhere.get(metric.name)
         return _judge_metric(metric, *own, metrics, references, past, acceptance, node, raw)
 
     judged = _doubt_what_is_made_of(metrics, [judge_one(metric) for metric in metrics], node)
-    judged = looks.settle(metrics, judged, later, earlier, subject.time, judge_one)
+    judged = looks.settle(metrics, judged, later, subject.time, judge_one)
     judged = steadiness.outliers(metrics, steadiness.apply(metrics, judged, document, host), host)
     seen = [each for each in (document, *(look.document for look in later)) if each is not None]
     judged = disturbances.apply(judged, seen, host)
+    found += looks.found_before(earlier, found, judged)
     if acceptance:
         found += from_nothing_accepted(judged, subject.system)
     found += from_siblings_only(judged, references, "" if kind == OF_ANOTHER_TOOL else subject.system)

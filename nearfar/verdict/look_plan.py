@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nearfar import measurement, question
-from nearfar.base import CouldNotJudge, NearfarError, json_or_none, utc_text, write_atomically
+from nearfar.base import MADE_UP, CouldNotJudge, NearfarError, json_or_none, utc_text, write_atomically
 from nearfar.measurement import AnyMetric, Document
 from nearfar.topology import Node, node_from_document, node_to_document
 from nearfar.verdict.references import Reference
@@ -75,11 +75,12 @@ def in_doubt(plan: LookPlan, text: str) -> list[AnyMetric]:
         return []
     if document.raw.get("interrupted") or document.aggressors:
         return []
-    metrics = question.named(plan.check).figures(document, plan.node)
-    verdicts = (
-        figure_verdict.of_figure(each, plan.references.get(each.name), {}, False, plan.node) for each in metrics
-    )
-    return [metric for metric, verdict in zip(metrics, verdicts, strict=True) if measured_again(verdict)]
+
+    def doubtful(metric: AnyMetric) -> bool:
+        reference = plan.references.get(metric.name)
+        return measured_again(figure_verdict.of_figure(metric, reference, {}, False, plan.node))
+
+    return list(filter(doubtful, question.named(plan.check).figures(document, plan.node)))
 
 
 def look_file(number: int) -> str:
@@ -100,7 +101,7 @@ def write_account(stage: Path, figures: Sequence[str], looks: Sequence[Mapping[s
 def seconds(stage: Path) -> float:
     """How long the program ran in later looks."""
     account = _account(stage)
-    return 0.0 if account is None else float(sum(each["seconds"] for each in account["looks"]))
+    return 0.0 if account is None else sum(seconds for _, seconds, _ in account[1])
 
 
 def later_looks(
@@ -108,25 +109,23 @@ def later_looks(
 ) -> list[LaterLook]:
     """What the job measured again after the ``first`` document, in order; looks that were due and are lacking say so."""
     account = _account(stage)
-    asked = frozenset(plan.references if account is None else account["figures"])
-    made = [] if account is None else account["looks"][: thresholds.MEASURED_AGAIN]
+    asked, made = (plan.references, []) if account is None else account
+    how = "was not made" if account is None else "was interrupted"
+    due = [*made, *[(utc_text(), 0.0, how)] * thresholds.MEASURED_AGAIN][: thresholds.MEASURED_AGAIN]
     found = []
-    for number, each in enumerate(made, 1):
-        problem, look = each["problem"], LaterLook(asked, each["time"])
+    for number, (time, _, problem) in enumerate(due, 1):
+        document = None
         try:
             if problem is None:
                 document = measurement.load(stage / look_file(number))
                 problem = _no_look(document, first)
-            if problem is None:
-                look = replace(look, document=document, figures={metric.name: metric for metric in figures(document)})
         except NearfarError:
             problem = "left no document"
-        found.append(
-            look if problem is None else replace(look, problem=f"the {_ORDINALS[number - 1]} measurement {problem}")
-        )
-    how = "was not made" if account is None else "was interrupted"
-    for number in range(len(made), thresholds.MEASURED_AGAIN):
-        found.append(LaterLook(asked, utc_text(), problem=f"the {_ORDINALS[number]} measurement {how}"))
+        if document is None or problem is not None:
+            look = LaterLook(frozenset(asked), time, problem=f"the {_ORDINALS[number - 1]} measurement {problem}")
+        else:
+            look = LaterLook(frozenset(asked), time, document, {metric.name: metric for metric in figures(document)})
+        found.append(look)
     return found
 
 
@@ -136,28 +135,17 @@ def _no_look(document: Document, first: Document | None) -> str | None:
         return "was interrupted"
     if document.aggressors:
         return "was made beside an aggressor"
-    if first is None:
+    if first is None or (document.kind, document.node.hostname) == (first.kind, first.node.hostname):
         return None
-    if document.kind != first.kind:
-        return f"left a document that is {document.kind}"
-    if document.node.hostname != first.node.hostname:
-        return f"was made on another node, {document.node.hostname}"
-    boards = {gpu.pci: gpu.uuid for gpu in first.node.gpus if gpu.uuid}
-    other = [gpu.pci for gpu in document.node.gpus if gpu.uuid and boards.get(gpu.pci, gpu.uuid) != gpu.uuid]
-    return f"was made with another GPU at {other[0]}" if other else None
+    return f"left a document that is {document.kind}, of {document.node.hostname}"
 
 
-def _account(stage: Path) -> dict[str, Any] | None:
-    """How the looks went; None where the job left no account, or none that can be read."""
+def _account(stage: Path) -> tuple[list[str], list[tuple[str, float, str | None]]] | None:
+    """The figures to measure again, and of each look its time, its seconds and its problem; None where the job left no account, or none
+    that can be read."""
     account = json_or_none(stage / ACCOUNT)
     try:
-        named = all(isinstance(each, str) for each in account["figures"])
-        went = all(
-            isinstance(each["time"], str)
-            and isinstance(each["seconds"], (int, float))
-            and isinstance(each["problem"], (str, type(None)))
-            for each in account["looks"]
-        )
-    except (KeyError, TypeError):
+        looks = [(str(each["time"]), float(each["seconds"]), each["problem"]) for each in account["looks"]]
+        return list(map(str, account["figures"])), looks
+    except MADE_UP:
         return None
-    return account if named and went else None
