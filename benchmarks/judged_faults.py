@@ -106,7 +106,9 @@ def _of_check(night: Night, check: str, file: ReferenceFile) -> str:
     resolved = references.resolve(metrics, check, [file], NODE)
     subject = CaseInfo(check, "simulated", "gpu", "system", "n", TIME)
     beyond = [
-        each for each in metrics if measured_again(figure_verdict.of_figure(each, resolved[each.name], {}, False, NODE))
+        each
+        for each in metrics
+        if measured_again(figure_verdict.of_figure(each, resolved[each.name], None, False, NODE))
     ]
     if not beyond:
         return judge(document, resolved, subject=subject, metrics=metrics, host=night.host).verdict

@@ -131,7 +131,7 @@ def _judged(
     metrics = figures(check, document)
     resolved = references.resolve(metrics, check, [file], NODE)
     subject = CaseInfo(check, "simulated", "gpu", "system", "n", TIME)
-    beyond = [m for m in metrics if measured_again(figure_verdict.of_figure(m, resolved[m.name], {}, False, NODE))]
+    beyond = [m for m in metrics if measured_again(figure_verdict.of_figure(m, resolved[m.name], None, False, NODE))]
     asked, cells = frozenset(each.name for each in beyond), {str(each.cell) for each in beyond}
     looks = []
     for _ in range(LATER if beyond else 0):

@@ -33,7 +33,8 @@ def compact(history: History) -> tuple[int, int]:
         return before, after
     with file_lock(history.directory / "compaction.lock", limit=5.0):
         for month in sorted((history.directory / VERSION).glob("system=*/month=*")):
-            members = _members(month, history)
+            question = RowFilter(system=month.parent.name.partition("=")[2])
+            members = [path for path in history.files(question) if path.parent == month and _is_small(path)]
             try:
                 made = _merge(month, members)
             except pl.exceptions.PolarsError:
@@ -43,11 +44,6 @@ def compact(history: History) -> tuple[int, int]:
             before += len(members) if made else 0
             after += made
     return before, after
-
-
-def _members(month: Path, history: History) -> list[Path]:
-    question = RowFilter(system=month.parent.name.partition("=")[2])
-    return [path for path in history.files(question) if path.parent == month and _is_small(path)]
 
 
 def _is_small(path: Path) -> bool:

@@ -45,7 +45,8 @@ class _Change:
     def finding(self, system: str, of: int) -> Finding:
         certain = [(row, level) for row, level in self.moved.values() if not level.low <= row.value <= level.high]
         certain.sort(key=lambda pair: -abs(pair[1].part(pair[0].value)))
-        worse = [pair for pair in certain if _loss(*pair) >= thresholds.LEAST_SHIFT]
+        losses = (level.part(row.value) * (1 if row.unit in LESS_IS_BETTER else -1) for row, level in certain)
+        worse = [pair for pair, loss in zip(certain, losses) if loss >= thresholds.LEAST_SHIFT]
         message: Message = messages.EFFECT_UNKNOWN
         if self.moved:
             message = messages.WORSE if worse else messages.MOVED if certain else messages.NO_EFFECT
@@ -53,10 +54,6 @@ class _Change:
         return message.finding(
             FLEET, system=system, new=self.new, old=self.old, nodes=len(self.nodes), of=of, **moved, needed=thresholds.FEWEST_NODES
         )  # fmt: skip
-
-
-def _loss(row: ReferenceRow, level: FleetLevel) -> float:
-    return level.part(row.value) * (1 if row.unit in LESS_IS_BETTER else -1)
 
 
 def _words(row: ReferenceRow, level: FleetLevel) -> str:

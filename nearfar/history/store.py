@@ -77,11 +77,13 @@ class History:
         system = "*" if question.system is None else word(question.system)
         names = None if question.nodes is None else {word(node) for node in question.nodes}
         least = "" if question.since is None else f"month={question.since:%Y-%m}"
-        paths: list[Path] = []
-        for month in sorted(base.glob(f"system={system}/month=*")):
-            if month.name >= least:
-                paths += (path for path in month.glob("*.parquet") if _may_hold(path, names))
-        return sorted(path for path in _newest(paths, question.newest) if self._is_whole(path))
+        paths = [path for path in base.glob(f"system={system}/month=*/*.parquet") if path.parent.name >= least]
+        compacted = [path for path in paths if path.name.startswith(COMPACTED)]
+        single = [path for path in paths if not path.name.startswith(COMPACTED)]
+        # The names of one node's files have their times.
+        own = sorted(path for path in single if names is None or path.name.partition(".")[0] in names)
+        newest = own[-question.newest if question.newest else 0 :]
+        return sorted(path for path in (*compacted, *newest) if self._is_whole(path))
 
     def _is_whole(self, path: Path) -> bool:
         """Whether a file is Parquet to its end; one that vanished meanwhile was compacted."""
@@ -178,16 +180,6 @@ def trusted(directory: Path) -> frozenset[int]:
         return frozenset({0, os.geteuid(), directory.stat().st_uid})
     except OSError:
         return frozenset({0, os.geteuid()})
-
-
-def _may_hold(path: Path, names: set[str] | None) -> bool:
-    return names is None or path.name.startswith(COMPACTED) or path.name.partition(".")[0] in names
-
-
-def _newest(files: Sequence[Path], most: int | None) -> list[Path]:
-    """Of one node's own files the last ones by their time, which their names have; the compacted ones stay."""
-    single = sorted(path for path in files if not path.name.startswith(COMPACTED))
-    return [*(path for path in files if path.name.startswith(COMPACTED)), *single[-most if most else 0 :]]
 
 
 def _read(files: Sequence[Path], predicate: pl.Expr, columns: list[str], limit: int | None = None) -> pl.DataFrame:

@@ -4,6 +4,7 @@ is not known here. The rule and its figures: docs/references.md."""
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -65,10 +66,6 @@ class Baseline:
         """What its nights differ by: 1.4826 times the median distance from the median, as a standard deviation."""
         return statistics.spread(self.values)
 
-    def words(self, unit: str) -> str:
-        """``55.3 GB/s (28 nights from 2026-09-01 on)``; of fewer than ``BASELINE_NIGHTS`` they go on to now."""
-        return f"{with_unit(self.median, unit)} ({len(self.values)} nights from {self.since} on)"
-
 
 def of_nights(nights: Sequence[Night]) -> Baseline | None:
     """The baseline of nights in order; None where none was healthy."""
@@ -120,8 +117,8 @@ def worsening(metric: AnyMetric, past: Baseline) -> Worsening | None:
 
 
 def words(metric: AnyMetric, past: Baseline, found: Worsening) -> str:
-    """What a reason says of it: how much, since when, against which baseline."""
-    before = past.words(metric.unit)
+    """How much worse, since when, and against which baseline; of fewer than ``BASELINE_NIGHTS`` nights they go on to now."""
+    before = f"{with_unit(past.median, metric.unit)} ({len(past.values)} nights from {past.since} on)"
     note = f"; {past.note}" if past.note else ""
     if found.kind == "night":
         return f"{level_words(metric)}, worse than its history: {before}{note}"
@@ -167,14 +164,12 @@ def _began(off: Sequence[float], days: Sequence[date]) -> tuple[str, float | Non
     fits: list[tuple[float, date, float | None]] = []
     for start, first in enumerate(days):
         rest, elapsed = off[start:], [(day - first).days for day in days[start:]]
-        before = math.fsum(each * each for each in off[:start])
-        mean = math.fsum(rest) / len(rest)
+        before, mean = math.fsum(each * each for each in off[:start]), math.fsum(rest) / len(rest)
         fits.append((before + math.fsum((each - mean) ** 2 for each in rest), first, None))
-        squares = sum(each * each for each in elapsed)
-        slope = math.fsum(a * b for a, b in zip(rest, elapsed)) / squares if squares else 0.0
-        if len(rest) > _LAST and slope > 0:
+        if len(rest) > _LAST:
+            slope = math.fsum(map(operator.mul, rest, elapsed)) / (sum(each * each for each in elapsed) or 1)
             left = math.fsum((a - slope * b) ** 2 for a, b in zip(rest, elapsed))
-            fits.append((before + left, first, 7 * slope))
+            fits += [(before + left, first, 7 * slope)] if slope > 0 else []
     _, since, weekly = min(fits, key=lambda fit: fit[0])
     return since.isoformat(), weekly
 

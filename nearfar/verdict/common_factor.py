@@ -36,21 +36,17 @@ def without(past: Mapping[str, Baseline], metrics: Sequence[AnyMetric], node: No
     figures = [_Figure.of(metric, past[metric.name], groups) for metric in metrics if metric.name in past]
     found: dict[str, Baseline] = {}
     for figure in figures:
-        before = figure.before
+        before: Baseline | None = figure.before
         alike = [other for other in figures if other.is_alike(figure)]
         now = _common(alike, None)
-        if now is not None and (now > 1 - thresholds.MOST_COMMON or not before.changed):
-            factors = [_common(alike, night.day) or 1.0 for night in before.later]
-            times = figure.entry[1] in TIME_UNITS
-            later = [
-                night._replace(value=night.value * by if times else night.value / by)
-                for night, by in zip(before.later, factors)
-            ]
-            found[figure.name] = replace(before, later=tuple(later), common=now)
-        elif not before.changed:
+        if now is not None and (now > 1 - thresholds.MOST_COMMON or not figure.before.changed):
+            sign = 1 if figure.entry[1] in TIME_UNITS else -1
+            later = (n._replace(value=n.value * (_common(alike, n.day) or 1.0) ** sign) for n in figure.before.later)
+            before = replace(figure.before, later=tuple(later), common=now)
+        elif figure.before.changed:
+            before = figure.before.anew
+        if before is not None:
             found[figure.name] = before
-        elif before.anew is not None:
-            found[figure.name] = before.anew
     return found
 
 
@@ -80,14 +76,13 @@ class _Figure:
         return cls(metric.name, before, (row_keys(metric)[-1], metric.unit), parts, left)
 
     def is_alike(self, other: _Figure) -> bool:
-        """Whether its change tells of the other's: it has no part in common with it, and a baseline of the same time."""
+        """Whether its change tells of the other's: it has no part in common with it, and a baseline of the same time (that of a new board
+        is younger)."""
         known = len(self.before.values) >= thresholds.FEWEST_NIGHTS
         apart = bool(self.parts) and self.parts.isdisjoint(other.parts)
-        return known and apart and self.entry == other.entry and self._reaches(other) and other._reaches(self)
-
-    def _reaches(self, other: _Figure) -> bool:
-        """Whether the other's baseline began before its own ended: that of a new board is younger."""
-        return not self.before.later or other.before.since <= self.before.later[0].day
+        older, younger = sorted((self.before, other.before), key=lambda each: each.since)
+        reaches = not older.later or younger.since <= older.later[0].day
+        return known and apart and self.entry == other.entry and reaches
 
 
 def _common(alike: Sequence[_Figure], day: str | None) -> float | None:

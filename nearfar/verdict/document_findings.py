@@ -110,16 +110,12 @@ def from_nothing_judged(
     own = [metric for metric in metrics if not metric.judged_elsewhere]
     if metrics and not own:
         return [messages.JUDGED_BY_OTHERS.finding(UNJUDGED, judges=list(dict.fromkeys(elsewhere)))]
-    metrics = own
-    if metrics and all(m.unlimited for m in metrics):
+    if own and all(m.unlimited for m in own):
         return [messages.NO_LIMITS.finding(UNJUDGED)]
-    if metrics:
-        tuned = any(m.unit != RATIO_UNIT for m in metrics)
-        message = messages.NO_REFERENCES if tuned else messages.NO_RATIOS
-        return [message.finding(UNJUDGED, figures=len(metrics), system=system)]
-    note = next((f.reason for f in found if f.verdict == NOT_JUDGED), None)
-    if note is None:
-        return [messages.NOTHING_TO_COMPARE.finding(UNJUDGED)]
+    if own:
+        message = messages.NO_RATIOS if all(m.unit == RATIO_UNIT for m in own) else messages.NO_REFERENCES
+        return [message.finding(UNJUDGED, figures=len(own), system=system)]
+    note = next((f.reason for f in found if f.verdict == NOT_JUDGED), "nothing to compare with")
     return [messages.NOTHING_COMPARED.finding(UNJUDGED, cause=note)]
 
 

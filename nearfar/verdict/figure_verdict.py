@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, Finding, Message
@@ -21,7 +22,12 @@ from nearfar.verdict.references import Reference, figure, with_unit
 
 from . import baseline, messages, plausibility, thresholds
 from .baseline import Baseline
+from .verdict_types import JudgedMetric
 from .words import against, amount, bound_words, describe
+
+#: Codes of figures that are worse than they should be; what is said of the other direction, by its verdict.
+_OF_THE_VALUE = (messages.BEYOND_REFERENCE.code, messages.BEYOND_USUAL.code, messages.BELOW_HISTORY.code)
+_OTHER = {"PASS": "is fine", "DEGRADED": "too", "FAIL": "too"}
 
 
 def unsound(metric: AnyMetric, node: Node | None) -> str | None:
@@ -35,15 +41,13 @@ def unsound(metric: AnyMetric, node: Node | None) -> str | None:
     if wrong is not None:
         return f"{amount(metric)}: {wrong}"
     if metric.ceiling is not None and metric.value > metric.ceiling * (1 + thresholds.ABOVE_LINK):
-        what = "memory" if metric.path_class == LOCAL_CLASS or _of_host_memory(metric) else "link"
+        flows = () if isinstance(metric, SubjectMetric) else metric.cell.flows
+        of_host_memory = bool(flows) and all(flow.kind == "stream" for flow in flows)
+        what = "memory" if metric.path_class == LOCAL_CLASS or of_host_memory else "link"
         carries = f"above what its {what} can carry, {with_unit(metric.ceiling, metric.unit)}"
         return f"{amount(metric)}, {carries}: not all data was moved, or the {what} is a different one"
     impossible = plausibility.fault(metric, node)
     return None if impossible is None else f"{amount(metric)}, {impossible}"
-
-
-def _of_host_memory(metric: AnyMetric) -> bool:
-    return not isinstance(metric, SubjectMetric) and all(flow.kind == "stream" for flow in metric.cell.flows)
 
 
 def _by_reference(
@@ -105,41 +109,27 @@ def _finding(message: Message, metric: AnyMetric, verdict: str = "", **fields: A
 
 
 def of_figure(
-    metric: AnyMetric, reference: Reference | None, past: Mapping[str, Baseline], acceptance: bool, node: Node | None,
+    metric: AnyMetric, reference: Reference | None, past: Baseline | None, acceptance: bool, node: Node | None,
     elsewhere: str | None = None,
 ) -> Finding:  # fmt: skip
     """The verdict by the reference and, of what passes that, by the node's history. ``elsewhere``: what judges the same fact instead."""
-    finding, before = _by_reference(metric, reference, acceptance, node, elsewhere), past.get(metric.name)
-    if before is None or finding.verdict not in ("PASS", NOT_JUDGED):
+    finding = _by_reference(metric, reference, acceptance, node, elsewhere)
+    if past is None or finding.verdict not in ("PASS", NOT_JUDGED) or not (worse := baseline.worsening(metric, past)):
         return finding
-    worse = baseline.worsening(metric, before)
-    return (
-        finding
-        if worse is None
-        else _finding(messages.BELOW_HISTORY, metric, change=baseline.words(metric, before, worse))
-    )
+    return _finding(messages.BELOW_HISTORY, metric, change=baseline.words(metric, past, worse))
 
 
-def other_direction(
-    metric: AnyMetric,
-    metrics: Sequence[AnyMetric],
-    references: Mapping[str, Reference | None],
-    past: Mapping[str, Baseline],
-    node: Node | None,
-) -> str:
-    """What the opposite direction of a host path, alone too, says: a direction alone points at another part than both."""
-    if isinstance(metric, SubjectMetric) or not metric.cell.lone or metric.derived:
-        return ""
-    flow = metric.cell.flows[0]
-    path = flow.numa_node, flow.gpus, flow.options, metric.quantity
-    for other in metrics if flow.kind == "host" else ():
-        if isinstance(other, SubjectMetric) or not other.cell.lone or other.derived:
-            continue
-        beside = other.cell.flows[0]
-        same = (beside.numa_node, beside.gpus, beside.options, other.quantity) == path
-        if same and beside.direction != flow.direction:
-            verdict = of_figure(other, references.get(other.name), past, False, node).verdict
-            if verdict == NOT_JUDGED:
-                return ""
-            return "; the other direction is fine" if verdict == "PASS" else "; the other direction too"
-    return ""
+def with_other_direction(judged: Sequence[JudgedMetric]) -> list[JudgedMetric]:
+    """The figures; the reason of a host path that is worse than it should be says how the opposite direction is, alone too: a direction
+    alone points at another part than both."""
+    paths: dict[object, list[JudgedMetric]] = {}
+    for entry in judged:
+        if (cell := entry.cell) is not None and cell.lone and cell.flows[0].kind == "host" and not entry.derived:
+            flow = cell.flows[0]
+            paths.setdefault((flow.numa_node, flow.gpus, flow.options, entry.quantity), []).append(entry)
+    found = {}
+    for entry, path in ((each, pair) for pair in paths.values() for each in pair):
+        other = next((each.verdict for each in path if each.subject != entry.subject), "")
+        if entry.code in _OF_THE_VALUE and other in _OTHER:
+            found[entry.name] = replace(entry, reason=f"{entry.reason}; the other direction {_OTHER[other]}")
+    return [found.get(entry.name, entry) for entry in judged]

@@ -93,11 +93,11 @@ def judge(
     found += looks.findings(later, found)
 
     def judge_one(metric: AnyMetric) -> JudgedMetric:
-        own = references.get(metric.name), elsewhere.get(metric.name)
-        return _judge_metric(metric, *own, metrics, references, past, acceptance, node, raw)
+        name = metric.name
+        return _judge_metric(metric, references.get(name), elsewhere.get(name), past.get(name), acceptance, node, raw)
 
     judged = _doubt_what_is_made_of(metrics, [judge_one(metric) for metric in metrics], node)
-    judged = looks.settle(metrics, judged, later, subject.time, judge_one)
+    judged = figure_verdict.with_other_direction(looks.settle(metrics, judged, later, subject.time, judge_one))
     judged = steadiness.outliers(metrics, steadiness.apply(metrics, judged, document, host), host)
     seen = [each for each in (document, *(look.document for look in later)) if each is not None]
     judged = disturbances.apply(judged, seen, host)
@@ -168,9 +168,7 @@ def _judge_metric(
     metric: AnyMetric,
     reference: Reference | None,
     elsewhere: str | None,
-    metrics: Sequence[AnyMetric],
-    references: Mapping[str, Reference | None],
-    past: Mapping[str, Baseline],
+    past: Baseline | None,
     acceptance: bool,
     node: Node | None,
     raw: Mapping[str, Any],
@@ -185,13 +183,11 @@ def _judge_metric(
     gpus, held = document_facts.gpus_of(moved), document_facts.held_down(raw)
     throttled = document_facts.throttled(gpus, held)
     state = metric.state if isinstance(metric, SubjectMetric) else None
-    before = past.get(metric.name)
-    worse = None if before is None else worsening(metric, before)
+    worse = None if past is None else worsening(metric, past)
     finding = figure_verdict.of_figure(metric, reference, past, acceptance, node, elsewhere)
     verdict, reason = finding.verdict, finding.reason or None
     if verdict in ("FAIL", "DEGRADED"):
-        reason = f"{reason}{figure_verdict.other_direction(metric, metrics, references, past, node)}"
-        reason += document_facts.held_words(state)
+        reason = f"{reason}{document_facts.held_words(state)}"
         if throttled and state is None:
             named = ", ".join(f"GPU {gpu}" for gpu in sorted(held.intersection(gpus) or held))
             reason += f"; heat or power held down the clocks of {named}"
@@ -207,8 +203,8 @@ def _judge_metric(
         ),
         degraded_below=None if reference is None else reference.degraded_below,
         degraded_above=None if reference is None else reference.degraded_above,
-        baseline=None if before is None else PastRuns(
-            before.median, len(before.values), before.since, None if worse is None else worse.kind, before.note,
+        baseline=None if past is None else PastRuns(
+            past.median, len(past.values), past.since, None if worse is None else worse.kind, past.note,
         ),
         verdict=verdict, reason=reason, code=finding.code,
     )  # fmt: skip

@@ -78,7 +78,7 @@ def in_doubt(plan: LookPlan, text: str) -> list[AnyMetric]:
 
     def doubtful(metric: AnyMetric) -> bool:
         reference = plan.references.get(metric.name)
-        return measured_again(figure_verdict.of_figure(metric, reference, {}, False, plan.node))
+        return measured_again(figure_verdict.of_figure(metric, reference, None, False, plan.node))
 
     return list(filter(doubtful, question.named(plan.check).figures(document, plan.node)))
 

@@ -44,9 +44,6 @@ FAILED = {
 }  # fmt: skip
 
 # Whether anything was judged.
-NOTHING_TO_COMPARE = Message(
-    "check.nothing_to_compare", "INDETERMINATE", "none of its figures was judged: nothing to compare with"
-)  # fmt: skip
 NOTHING_COMPARED = Message("check.nothing_compared", "INDETERMINATE", "none of its figures was judged: {cause}")
 NO_LIMITS = Message(
     "check.no_limits", "INDETERMINATE",

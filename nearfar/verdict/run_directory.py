@@ -138,9 +138,8 @@ def read(folder: Path) -> RunDirectory:
 
 
 def _node(place: Path, run: dict[str, Any]) -> NodeRun | None:
-    folders = sorted(
-        (each for each in place.iterdir() if each.is_dir() and _is_check(each)), key=lambda each: check_rank(each.name)
-    )
+    left = {path.parent for name in (verdict_file.NAME, DOCUMENT, "stderr.txt") for path in place.glob(f"*/{name}")}
+    folders = sorted(sorted(left), key=lambda each: check_rank(each.name))
     checks = tuple(CheckRecord(each.name, each, verdict_file.read(each)) for each in folders)
     observed = verdict_file.load_object(place / "node.json")
     if not checks and observed is None:
@@ -180,7 +179,3 @@ def _parsed(path: Path, document: dict[str, Any]) -> Node:
         return node_from_document(document)
     except NearfarError as error:
         raise NearfarError(f"{path}: {error}") from None
-
-
-def _is_check(folder: Path) -> bool:
-    return any((folder / name).exists() for name in (verdict_file.NAME, DOCUMENT, "stderr.txt"))

@@ -46,7 +46,8 @@ def apply(
     visits = {(r["quantity"], r["cell"], r.get("bytes")): r for r in document.raw["results"] if r.get("visits")}
     pairs = zip(metrics, judged, strict=True)
     paths = [path for metric, entry in pairs if (path := _path(entry, describe(metric), visits)) is not None]
-    unsteady = _on_own(paths) if host == "own" else _beside_alike(paths)
+    limits = {path.entry.name: finding for path in paths if host == "own" and (finding := _limits(path)) is not None}
+    unsteady = limits if host == "own" else _beside_alike(paths)
     return [
         entry.judged_as(unsteady[entry.name])
         if entry.name in unsteady and entry.verdict in ("PASS", NOT_JUDGED) else entry
@@ -90,10 +91,6 @@ def _path(
         if own:
             visits.append((float(visit["at"]), median(own) < (1 - thresholds.LOW_ROUND) * entry.plateau))
     return _Path(entry, what, flow, tuple(visits)) if len(visits) >= thresholds.STEADY_ROUNDS else None
-
-
-def _on_own(paths: Sequence[_Path]) -> dict[str, Finding]:
-    return {path.entry.name: finding for path in paths if (finding := _limits(path)) is not None}
 
 
 def _limits(path: _Path) -> Finding | None:

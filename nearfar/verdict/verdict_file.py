@@ -201,12 +201,14 @@ def _raw_unmeasured(entry: Unmeasured) -> dict[str, Any]:
 
 
 def _raw_metric(metric: JudgedMetric) -> dict[str, Any]:
+    reference = metric.reference
     found = {
         **vars(metric),
         "flow": None if metric.flow is None else str(metric.flow),
         "derived": metric.derived or None,
         "beside": list(map(str, metric.beside)),
-        "reference": None if metric.reference is None else _raw_reference(metric.reference),
+        "reference": reference
+        and {key: value for key, value in vars(reference).items() if value or key != "stale_bounds"},
         "baseline": None if metric.baseline is None else metric.baseline.to_raw(),
         "looks": [
             {key: value for key, value in vars(look).items() if key != "why" or value is not None}
@@ -216,10 +218,6 @@ def _raw_metric(metric: JudgedMetric) -> dict[str, Any]:
     return {
         key: _plain(value) for key, value in found.items() if not (key in _OPTIONAL and value in (None, (), [], ""))
     }
-
-
-def _raw_reference(reference: JudgedReference) -> dict[str, Any]:
-    return {key: value for key, value in vars(reference).items() if value or key != "stale_bounds"}
 
 
 def _plain(value: Any) -> Any:

@@ -56,7 +56,7 @@ def of(file: ReferenceFile, stamp: Mapping[str, str], *levels: FleetLevel, cell:
 
 def word(reference: Reference, value: float, cell: str = "n0:g0") -> tuple[str, str]:
     measured = metric(cell, value, total=cell.count(":") > 1)
-    finding = figure_verdict.of_figure(measured, reference, {}, False, NODE)
+    finding = figure_verdict.of_figure(measured, reference, None, False, NODE)
     return finding.verdict, finding.reason
 
 
@@ -115,7 +115,7 @@ def test_of_a_time_more_is_worse(file: ReferenceFile) -> None:
         (found,) = resolve([latency], CHECK, [file], NODE, stamp=NEW, levels=levels).values()
         assert found is not None and found.lowest is None and found.highest == pytest.approx(most)
         slow = replace(latency, value=7.1, interval=(7.1, 7.1))
-        assert figure_verdict.of_figure(slow, found, {}, False, NODE).verdict == "FAIL"
+        assert figure_verdict.of_figure(slow, found, None, False, NODE).verdict == "FAIL"
 
 
 @pytest.mark.parametrize(

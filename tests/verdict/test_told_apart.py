@@ -25,7 +25,7 @@ SIBLINGS = Reference(
 )
 def test_figure_and_bound_have_the_digits_that_tell_them_apart(value: float, reference: Reference, told: str) -> None:
     figure = metric("n0:g0", value)
-    finding = of_figure(figure, reference, {}, False, NODE)
+    finding = of_figure(figure, reference, None, False, NODE)
     assert finding.code == ("figure.beyond_usual" if reference is SIBLINGS else "figure.beyond_reference")
     assert told in finding.reason
 

@@ -41,11 +41,9 @@ def on_host(
     if host != "shared":
         return dict(found)
     tails = {metric.name for metric in figures if metric.derived.startswith("tail_")}
-    return {name: _softened(each) if each is not None and name in tails else each for name, each in found.items()}
-
-
-def _softened(reference: Reference) -> Reference:
-    if reference.highest is None:
-        return reference
-    above = reference.highest if reference.degraded_above is None else reference.degraded_above
-    return replace(reference, upper=None, degraded_above=above).worded()
+    softened = dict(found)
+    for name, reference in found.items():
+        if name in tails and reference is not None and reference.highest is not None:
+            above = reference.highest if reference.degraded_above is None else reference.degraded_above
+            softened[name] = replace(reference, upper=None, degraded_above=above).worded()
+    return softened
