@@ -172,10 +172,10 @@ def _judge(asked: Question, case: KitCase, result: KitResult, site: _Site, name:
     figures = [] if document is None else asked.figures(document, site.expected)
     software = {} if document is None else document.raw["node"].get("software", {})
     host = site.partition.host_of(site.node)
-    resolved = references.of_question(
+    resolved = references.of_one_measurement(references.of_question(
         asked, figures, files, site.expected, host, node_type=node_type, stamp=software,
         ranges=references.model_ranges.read(directories), system=site.system.name,
-    )  # fmt: skip
+    ))  # fmt: skip
     subject = CaseInfo(
         asked.name, site.system.name, site.partition.name, environments.SYSTEM, name,
         utc_text(result.started + timedelta(seconds=float(result.raw["seconds"]))),

@@ -78,6 +78,22 @@ def test_its_topology_makes_a_node_type_that_predicts(run: Path, state: Path, tm
     assert calibrated.returncode == 0 and "g0" in calibrated.stdout, calibrated.stderr
 
 
+def test_what_a_kit_measured_once_has_wider_limits(result: Path, run: Path, tmp_path: Path) -> None:
+    judged = json.loads((run / "rack3-7" / "host_memory_check" / "verdict.json").read_text())
+    metric = next(metric for metric in judged["metrics"] if metric["unit"] == "GB/s")
+    (tmp_path / "references").mkdir()
+    rows = {metric["name"]: [10.0, -0.067, None, "GB/s"]}
+    tuned = {"date": "2026-11-01", "n": 3, "stamp": {}}
+    references = {"host_memory_check": rows, "provenance": {"tuned": tuned}}
+    (tmp_path / "references" / "imported.yaml").write_text(json.dumps(references))
+    env = {**os.environ, "PYTHONPATH": str(CHECKOUT), "NEARFAR_STATE": str(tmp_path), "NEARFAR_SITE": str(tmp_path)}
+    command = [sys.executable, "-m", "nearfar", "import", str(result), "--name", "n"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    (found,) = tmp_path.glob("reports/imported/*/n/host_memory_check/verdict.json")
+    bounds = {each["name"]: each["reference"]["lowest"] for each in json.loads(found.read_text())["metrics"]}
+    assert bounds[metric["name"]] == pytest.approx(9.0), done.stderr
+
+
 def test_the_same_file_twice_is_told(result: Path, run: Path, state: Path) -> None:
     done = nearfar(state, "import", str(result), "--name", "rack3-7")
     assert done.returncode == 2 and done.stderr.count("\n") == 1

@@ -11,7 +11,7 @@ import pytest
 
 from nearfar.history.fleet_levels import FleetLevel
 from nearfar.verdict import figure_verdict, verdict_file
-from nearfar.verdict.references import Reference, ReferenceFile, resolve
+from nearfar.verdict.references import Reference, ReferenceFile, of_one_measurement, resolve
 from nearfar.verdict.verdict_types import JudgedReference
 from tests.support.verdicts import judged, judged_metric
 from tests.verdict.test_references import CHECK, NODE, metric, reference_file
@@ -195,3 +195,21 @@ def test_verdict_json_says_how_a_stale_row_judged_and_nothing_else_changes(tmp_p
         assert ("stale_bounds" in raw["metrics"][0]["reference"]) == (how is not None)
         back = verdict_file.from_raw(raw, tmp_path / "verdict.json").metrics[0].reference
         assert back is not None and back.stale_bounds == how
+
+
+@pytest.mark.parametrize(
+    "bounds, wider",
+    [
+        ((-0.067, None, 96.65, None), (-0.1, None, 95.0, None)),
+        ((None, 0.134, None, 106.7), (None, 0.2, None, 110.0)),
+        ((-0.4, None, None, None), (-0.5, None, None, None)),
+        ((None, None, None, None), (None, None, None, None)),
+    ],
+)
+def test_limits_of_one_measurement_lie_farther_out(bounds: tuple[Any, ...], wider: tuple[Any, ...]) -> None:
+    lower, upper, below, above = bounds
+    tuned = Reference(100.0, lower, upper, "GB/s", "tuned", "n = 3", below, degraded_above=above)
+    found = of_one_measurement({"a": tuned, "b": replace(tuned, origin="model"), "c": None})
+    one = found["a"]
+    assert one is not None and (found["b"], found["c"]) == (replace(tuned, origin="model"), None)
+    assert (one.lower, one.upper, one.degraded_below, one.degraded_above) == pytest.approx(wider)

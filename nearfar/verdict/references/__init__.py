@@ -4,7 +4,7 @@ Needs: base, topology, cells, measurement, model, model.prediction, nccl, questi
 """
 
 from . import model_ranges, software_changes, usual_rates
-from .adjustments import on_host
+from .adjustments import of_one_measurement, on_host
 from .model_ranges import ModelRanges, is_model_row
 from .reference import Reference, figure, more_digits, with_unit
 from .reference_files import INDEX, PROVENANCE, ReferenceFile, fastest_links, find, for_partition, known_checks

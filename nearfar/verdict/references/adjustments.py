@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from nearfar.measurement import RATIO_UNIT, TIME_UNITS, AnyMetric
+from nearfar.model import link_limits
+from nearfar.verdict import thresholds
 
 from .reference import Reference
 
@@ -47,3 +49,22 @@ def on_host(
             above = reference.highest if reference.degraded_above is None else reference.degraded_above
             softened[name] = replace(reference, upper=None, degraded_above=above).worded()
     return softened
+
+
+def of_one_measurement(found: Mapping[str, Reference | None]) -> dict[str, Reference | None]:
+    """The references of figures by name, as they judge what cannot be measured again: tuned limits are of the middle one of three
+    measurements, which lies nearer to the value than a single one. Half of the value stays a FAIL."""
+    return {name: each if each is None or each.origin != "tuned" else _wider(each) for name, each in found.items()}
+
+
+def _wider(tuned: Reference) -> Reference:
+    part, value, least = thresholds.MIDDLE_OF_THREE, tuned.value, link_limits.BROKEN - 1
+    below, above = tuned.degraded_below, tuned.degraded_above
+    return replace(
+        tuned,
+        lower=tuned.lower and min(tuned.lower, max(least, tuned.lower / part)),
+        upper=tuned.upper and tuned.upper / part,
+        degraded_below=below and value - (value - below) / part,
+        degraded_above=above and value + (above - value) / part,
+        note=f"{tuned.note}, wider for one measurement",
+    ).worded()
