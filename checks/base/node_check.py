@@ -20,7 +20,7 @@ from reframe.core.exceptions import SanityError
 from reframe.core.logging import getlogger
 
 from nearfar import history, measurement, topology, verdict
-from nearfar.base import NearfarError, node_lock, places, utc_text, write_atomically
+from nearfar.base import NearfarError, node_lock, places, text_or_empty, utc_text, write_atomically
 from nearfar.cells import Cell
 from nearfar.question import messages
 from nearfar.run import on_the_node
@@ -173,7 +173,7 @@ class node_check(node_run):
             program = self.command(cells)
             self.looks_planned = plan = self.plan_looks(cells if str(cells) in program else None)
             if self.take_own_part():
-                if plan is not None and look_plan.in_doubt(plan, case_files.first_text(stage)):
+                if plan is not None and look_plan.in_doubt(plan, text_or_empty(stage / case_files.FIRST)):
                     self.start_python(
                         "-m",
                         "nearfar.verdict.look_again",

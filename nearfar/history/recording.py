@@ -54,7 +54,7 @@ def _of_node(folder: Path, run: str, say: Say) -> list[dict[str, Any]]:
             figures += rows.of_check(check, observed, run)
         except CouldNotJudge as error:
             say(f"left out: {error}")
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError, OSError) as error:
             say(f"left out: {check}: not what a verdict or document holds ({type(error).__name__}: {error})")
     # A program without CUDA does not say which driver there was; it is the node's.
     return [_with_driver(row, figures) for row in figures]

@@ -39,7 +39,7 @@ def of_check(folder: Path, observed: Mapping[str, Any], run: str) -> list[dict[s
     _refuse_another_node(folder, verdict)
     figures = figure_rows(verdict, observed)
     started = time_of(verdict.measurement.started or verdict.time, path)
-    source = sha256(_content(path)).hexdigest()[:16]
+    source = sha256(path.read_bytes()).hexdigest()[:16]
     return [{**row, "source": source, "started": started, "run": run} for row in figures]
 
 
@@ -49,13 +49,6 @@ def figure_rows(verdict: Verdict, observed: Mapping[str, Any]) -> list[dict[str,
     devices = _Devices(() if verdict.measurement is None else verdict.measurement.gpus, observed.get("gpus") or [])
     rows = (_row(metric, devices) for metric in verdict.metrics)
     return [{**common, **row} for row in rows if row is not None]
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise CouldNotJudge(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def _refuse_another_node(folder: Path, verdict: Verdict) -> None:

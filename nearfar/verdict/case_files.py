@@ -88,11 +88,6 @@ def own_words(stderr: str, program: str) -> str | None:
     return said[-1] if said else None
 
 
-def first_text(stage: Path) -> str:
-    """The document of ``FIRST``; empty where there is none."""
-    return text_or_empty(stage / FIRST)
-
-
 def program_seconds(stage: Path) -> float:
     """How long the program itself ran, later looks included."""
     return float(_account(stage).get("seconds", 0)) + look_plan.seconds(stage)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nearfar.base import NOT_JUDGED, Finding
-from nearfar.cells import Cell, Flow
+from nearfar.cells import Flow
 from nearfar.measurement import TIME_UNITS, Document, GpuProcess, MachineUse, machine_uses
 from nearfar.topology import Node
 from nearfar.verdict.references import figure
@@ -48,7 +48,10 @@ class Disturbance:
             return not self.gpus.isdisjoint(used) or (metric.engine == "mpi" and not used)
         if self.kind == HOST:
             return metric.subject in self.fallen or (cell is not None and any(self._fell(flow) for flow in cell.flows))
-        return _uses_the_host(metric, cell)
+        # The host's CPUs or memory have a part in all but copies between GPUs and within one.
+        if cell is None or metric.quantity.startswith("latency."):
+            return True
+        return any(flow.kind in ("host", "stream") or flow.staged or flow.numa_node is not None for flow in cell.flows)
 
     def _fell(self, flow: Flow) -> bool:
         memory = _memory(flow)
@@ -126,7 +129,7 @@ def fallen_together(judged: Sequence[JudgedMetric], node: Node) -> list[Disturba
     Lone paths between one NUMA node's memory and GPUs behind different bridges, two of them slow by their bounds, one direction for
     itself, with STREAM of that memory where it was measured; or a sum of such paths that share it evenly.
     """
-    if any(_bad(m) and m.cell is not None and _between_gpus(m.cell) for m in judged):
+    if any(_bad(m) and m.cell and all(f.kind == "peer" and not f.staged for f in m.cell.flows) for m in judged):
         return []
     groups = link_groups(node)
     found = []
@@ -267,17 +270,6 @@ def _steal(uses: Iterable[MachineUse]) -> list[Disturbance]:
             )
             return [Disturbance("steal", words, _QUIET_HOST)]
     return []
-
-
-def _uses_the_host(metric: JudgedMetric, cell: Cell | None) -> bool:
-    """Whether the host's CPUs or memory have a part in it: all but copies between GPUs and within one."""
-    if cell is None or metric.quantity.startswith("latency."):
-        return True
-    return any(flow.kind in ("host", "stream") or flow.staged or flow.numa_node is not None for flow in cell.flows)
-
-
-def _between_gpus(cell: Cell) -> bool:
-    return all(flow.kind == "peer" and not flow.staged for flow in cell.flows)
 
 
 def _memory(flow: Flow) -> int | None:

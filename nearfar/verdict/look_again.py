@@ -28,7 +28,7 @@ def look_again(plan: LookPlan, stage: Path, command: Sequence[str], stdout: str)
     )
     if not figures_in_doubt:
         return
-    cells = None if plan.cells is None else _cells(figures_in_doubt, _asked(Path(plan.cells)))
+    cells = None if plan.cells is None else _cells(figures_in_doubt, Path(plan.cells))
     figures = [metric.name for metric in figures_in_doubt]
     looks: list[Mapping[str, Any]] = []
     look_plan.write_account(stage, figures, looks)
@@ -42,23 +42,19 @@ def look_again(plan: LookPlan, stage: Path, command: Sequence[str], stdout: str)
         look_plan.write_account(stage, figures, looks)
 
 
-def _asked(file: Path) -> list[Cell | str]:
-    """The cells, or other subjects, of the check's file: one a line."""
+def _cells(doubted: Sequence[AnyMetric], file: Path) -> list[Cell | str]:
+    """The cells (or other subjects) of the check's file to measure again: those of the figures, and all that a figure may be made of."""
     texts = file.read_text(encoding="utf-8").split()
-    return [each if isinstance(each := subject_key(text), Cell) else text for text in texts]
-
-
-def _cells(doubted: Sequence[AnyMetric], asked: Sequence[Cell | str]) -> list[Cell | str]:
-    """The cells (or other subjects) to measure again: those of the figures, and all that a figure may be made of."""
+    asked = [each if isinstance(each := subject_key(text), Cell) else text for text in texts]
     measured = [metric for metric in doubted if not isinstance(metric, SubjectMetric)]
+
+    def load(cell: Cell) -> object:
+        """What the cells have in common that a figure is made of: GPUs and directions, not memory, tasks, or the way between GPUs."""
+        return sorted((flow.kind, flow.direction or "", flow.gpus) for flow in cell.flows)
+
     own = {metric.subject if isinstance(metric, SubjectMetric) else metric.cell for metric in doubted}
-    loads = {_load(metric.cell) for metric in measured if metric.quantity in MADE_OF_OTHERS}
-    return [cell for cell in asked if cell in own or (isinstance(cell, Cell) and _load(cell) in loads)]
-
-
-def _load(cell: Cell) -> tuple[object, ...]:
-    """What the cells have in common that a figure is made of: GPUs and directions, not memory, tasks, or the way between GPUs."""
-    return tuple(sorted((flow.kind, flow.direction or "", flow.gpus) for flow in cell.flows))
+    loads = [load(metric.cell) for metric in measured if metric.quantity in MADE_OF_OTHERS]
+    return [cell for cell in asked if cell in own or (isinstance(cell, Cell) and load(cell) in loads)]
 
 
 def _command(

@@ -92,8 +92,12 @@ def from_raw(raw: Mapping[str, Any], path: Path) -> Verdict:
     The objects of figures become part of the verdict, without a copy: the caller has no more use for them.
     """
     check_schema(path, SCHEMA, raw.get("schema"))
-    if not conforms(_FILE)(raw):
-        _complain(raw, path)
+    # The schema itself says what the quick check did not take.
+    problem = None if conforms(_FILE)(raw) else next(validator(_FILE).iter_errors(raw), None)
+    if problem is not None:
+        where = ".".join(map(str, problem.absolute_path))
+        words = f"{where + ': ' if where else ''}{problem.message[:120]}"
+        raise NearfarError(f"{path}: {words}; the file was changed or cut short")
     info = raw["measurement"]
     return Verdict(
         **{key: raw[key] for key in ("check", "system", "partition", "environ", "node", "kind", "time", "verdict")},
@@ -132,15 +136,6 @@ def dump(verdict: Verdict) -> str:
     if document is None:
         return f"{text}\n"
     return f'{text[:-2]},\n "document": {json.dumps(document, ensure_ascii=False, allow_nan=False)}\n}}\n'
-
-
-def _complain(raw: Mapping[str, Any], path: Path) -> None:
-    """Say by the schema itself what the quick look did not take."""
-    problem = next(validator(_FILE).iter_errors(raw), None)
-    if problem is not None:
-        where = ".".join(map(str, problem.absolute_path))
-        words = f"{where + ': ' if where else ''}{problem.message[:120]}"
-        raise NearfarError(f"{path}: {words}; the file was changed or cut short")
 
 
 def _metric(raw: dict[str, Any]) -> JudgedMetric:

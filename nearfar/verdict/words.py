@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nearfar.cells import ALL_TO_ONE, DERIVED, ONE_TO_ALL, ONE_WAY, Cell, Endpoint, Flow, exchange_of, pretty
+from nearfar.cells import ALL_TO_ONE, DERIVED, ONE_TO_ALL, ONE_WAY, Cell, Flow, exchange_of, pretty
 from nearfar.measurement import AnyMetric, SubjectMetric
 from nearfar.verdict.references import Reference, figure, more_digits, with_unit
 
@@ -134,7 +134,9 @@ def _flow_words(flow: Flow) -> str:
     if flow.kind == "stream":
         return f"NUMA node {flow.source.index}'s {_CORES[flow.cores]}, memory of NUMA node {flow.destination.index}, STREAM {flow.kernel}"
     if flow.kind == "gpu_stream":
-        memory = "its own memory" if flow.destination == flow.source else f"memory of {_memory_words(flow.destination)}"
+        end = flow.destination
+        owner = f"GPU {end.index}" if end.kind == "g" else f"NUMA node {end.index}"
+        memory = "its own memory" if end == flow.source else f"memory of {owner}"
         return f"GPU {flow.source.index}, {memory}, STREAM {flow.kernel}"
     if flow.kind == "compute":
         return f"GPU {flow.gpus[0]}, matrix products"
@@ -143,12 +145,8 @@ def _flow_words(flow: Flow) -> str:
     if flow.kind == "peer":
         read = ", read" if flow.driver is not None else ""
         return f"GPU {flow.source.index} to GPU {flow.destination.index}{read}{extra}"
-    end = "from" if flow.direction == "h2d" else "into"
-    return f"GPU {flow.gpus[0]}, {_WAYS[flow.direction]} {end} NUMA node {flow.numa_node}{extra}"
-
-
-def _memory_words(end: Endpoint) -> str:
-    return f"GPU {end.index}" if end.kind == "g" else f"NUMA node {end.index}"
+    toward = "from" if flow.direction == "h2d" else "into"
+    return f"GPU {flow.gpus[0]}, {_WAYS[flow.direction]} {toward} NUMA node {flow.numa_node}{extra}"
 
 
 def amount(metric: AnyMetric, more: int = 0) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -51,12 +51,10 @@ def limit(pool: Pool, figures: int) -> TunedLimit | str:
     deviation = _deviation(pool, value, n)
     # A sum of chances bounds that of any figure, however they hang together.
     share = 1 / (thresholds.NODE_NIGHTS * max(1, figures))
+    floors = (thresholds.FAILS, thresholds.FAIL_FLOOR[kind]), (thresholds.DEGRADEDS, thresholds.DEGRADED_FLOOR[kind])
     fail, degraded = (
-        max(floor[kind], _factor(chance * share, n) * deviation)
-        for chance, floor in (
-            (thresholds.FAILS, thresholds.FAIL_FLOOR),
-            (thresholds.DEGRADEDS, thresholds.DEGRADED_FLOOR),
-        )
+        max(floor, student.quantile(2 * chance * share, thresholds.TAIL_FREEDOM) * math.sqrt(1 + 1 / n) * deviation)
+        for chance, floor in floors
     )
     most = thresholds.WORST_FAIL[1] / value - 1 if kind == "worst" else thresholds.CERTAINLY_BROKEN[kind]
     if kind == "worst":
@@ -65,7 +63,12 @@ def limit(pool: Pool, figures: int) -> TunedLimit | str:
     fail = min(most, fail)
     better = [host for host, middle in hosts.items() if -sign * (middle / value - 1) > fail]
     if len(better) > thresholds.MOST_BETTER * n:
-        return _disagreement(pool, hosts, better)
+        # Nobody knows which are right.
+        both = (better, [host for host in hosts if host not in better])
+        named = (
+            f"{listed(own, 4)} at {with_unit(statistics.median(hosts[h] for h in own), pool.unit)}" for own in both
+        )
+        return f"two groups of nodes: {'; '.join(named)}"
     runs = [sign * (run / value - 1) for figure in pool.figures for run in figure.values]
     # Healthy runs that reach what would certainly be broken are a state of theirs, no fault.
     if sum(part > most for part in runs) > thresholds.SELDOM * len(runs):
@@ -74,11 +77,9 @@ def limit(pool: Pool, figures: int) -> TunedLimit | str:
     outside = [f for f in pool.figures if sign * (f.median / value - 1) > (fail if inner is None else inner)]
     aside = {f.node for f in outside}
     if n > 2 and kind not in ("worst", "percentile") and 2 * len(aside) > n:
-        named = listed(sorted({f.metric for f in outside}), 4)
-        middle = with_unit(statistics.median(f.median for f in outside), pool.unit)
-        return (
-            f"two groups of figures: {named} at {middle} on {len(aside)} of {n} nodes, the remaining ones at {value:g}"
-        )
+        which = listed(sorted({f.metric for f in outside}), 4)
+        at = with_unit(statistics.median(f.median for f in outside), pool.unit)
+        return f"two groups of figures: {which} at {at} on {len(aside)} of {n} nodes, the remaining ones at {value:g}"
     return TunedLimit(
         value, value * (1 + sign * fail), None if inner is None else value * (1 + sign * inner), deviation, n, pool.unit,
         tuple(sorted(aside)),
@@ -119,18 +120,6 @@ def _deviation(pool: Pool, value: float, n: int) -> float:
     else:
         runs *= thresholds.MIDDLE_OF_THREE
     return math.hypot(math.sqrt(hosts), runs)
-
-
-def _factor(chance: float, n: int) -> float:
-    """Deviations beyond the median of ``n`` hosts that the next figure exceeds with a ``chance``."""
-    return student.quantile(2 * chance, thresholds.TAIL_FREEDOM) * math.sqrt(1 + 1 / n)
-
-
-def _disagreement(pool: Pool, hosts: dict[str, float], better: Sequence[str]) -> str:
-    """Two kinds of hosts, by name and median: nobody knows which are right."""
-    groups = (better, [host for host in hosts if host not in better])
-    named = (f"{listed(own, 4)} at {with_unit(statistics.median(hosts[h] for h in own), pool.unit)}" for own in groups)
-    return f"two groups of nodes: {'; '.join(named)}"
 
 
 def row(place: RowPlace, limit: TunedLimit, less_is_better: bool) -> ReferenceRow:

@@ -73,7 +73,11 @@ class ReferenceFile:
         for model, rows in content.items():
             self._refuse_number(model, check)
             if model != INDEX:
-                self._check_model(check, model)
+                try:
+                    re.compile(model)
+                except re.error as error:
+                    words = f"'{model}' is not a regular expression: {error}"
+                    raise self.file.error(words, check, model) from None
                 tables[model] = self._table(check, model, rows)
         return tables
 
@@ -107,12 +111,6 @@ class ReferenceFile:
     def _refuse_number(self, key: object, *above: str) -> None:
         if not isinstance(key, str):
             raise self.file.error(f"the key {key} is a number; put it in quotes", *above, str(key))
-
-    def _check_model(self, check: str, model: str) -> None:
-        try:
-            re.compile(model)
-        except re.error as error:
-            raise self.file.error(f"'{model}' is not a regular expression: {error}", check, model) from None
 
     def row(self, check: str, model: str | None, names: Sequence[str]) -> ReferenceRow | None:
         """The first of ``names`` that ``check`` has a row for, under the GPU model where the check has an index."""
