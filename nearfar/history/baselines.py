@@ -94,25 +94,23 @@ def _alike(before: pl.DataFrame, now: Sequence[Mapping[str, Any]]) -> dict[str, 
     """The past of each figure of now, of the nights that compare with it."""
     names = (*SAME_FIGURE, "gpu_uuid", "gpu_serial")
     figures = pl.DataFrame({n: [row.get(n) for row in now] for n in names}, {n: row_schema()[n] for n in names})
-    same = before.join(
-        figures, on=list(SAME_FIGURE), how="inner", suffix="_now", maintain_order="left", nulls_equal=True
-    )
+    then, board = (pl.coalesce(f"gpu_uuid{which}", f"gpu_serial{which}") for which in ("", "_now"))
+    known = (then == board) & ~board.str.contains("?", literal=True)  # that the boards are the same
     nights = (
-        same.filter(_same_boards())
+        before.join(figures, on=list(SAME_FIGURE), suffix="_now", maintain_order="left", nulls_equal=True)
+        .filter(pl.col("gpus").is_null() | known.fill_null(False))
         .with_columns(pl.col("mps").fill_null("off"), day=pl.col("started").dt.strftime("%Y-%m-%d"))
         .group_by("metric", "epoch", "day", *SOFTWARE, maintain_order=True)
         .agg(pl.col("value").median(), (pl.col("verdict") != "DEGRADED").all().alias("healthy"))
         .group_by("metric", maintain_order=True)
         .agg(pl.struct(SOFTWARE).alias("software"), pl.struct("day", "value", "healthy").alias("nights"))
     )
-    by_metric = {str(row["metric"]): row for row in now}
-    baselines = {}
-    for metric, software, kept in nights.iter_rows():
-        versions = [_known(stack) for stack in software]
-        past = _past(_known(by_metric[metric]), versions, [Night(**night) for night in kept])
-        if past is not None:
-            baselines[str(metric)] = past
-    return baselines
+    versions = {str(row["metric"]): _known(row) for row in now}
+    pasts = {
+        str(metric): _past(versions[metric], [_known(stack) for stack in software], [Night(**night) for night in kept])
+        for metric, software, kept in nights.iter_rows()
+    }
+    return {metric: past for metric, past in pasts.items() if past is not None}
 
 
 def _known(row: Mapping[str, Any]) -> dict[str, str]:
@@ -129,9 +127,3 @@ def _past(now: Mapping[str, str], software: Sequence[Mapping[str, str]], nights:
     own = baseline.of_nights([night for night, versions in zip(nights, software) if versions == now])
     changed = software_changes.changed_words(others[-1], now)
     return replace(past, changed=changed, anew=own and replace(own, changed=changed))
-
-
-def _same_boards() -> pl.Expr:
-    """Figures of GPUs compare where it is known that they are the same."""
-    then, now = (pl.coalesce(f"gpu_uuid{which}", f"gpu_serial{which}") for which in ("", "_now"))
-    return pl.col("gpus").is_null() | ((then == now) & ~now.str.contains("?", literal=True)).fill_null(False)

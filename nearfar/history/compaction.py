@@ -33,8 +33,8 @@ def compact(history: History) -> tuple[int, int]:
         return before, after
     with file_lock(history.directory / "compaction.lock", limit=5.0):
         for month in sorted((history.directory / VERSION).glob("system=*/month=*")):
-            question = RowFilter(system=month.parent.name.partition("=")[2])
-            members = [path for path in history.files(question) if path.parent == month and _is_small(path)]
+            files = history.files(RowFilter(system=month.parent.name.partition("=")[2]))
+            members = [path for path in files if path.parent == month and _is_small(path)]
             try:
                 made = _merge(month, members)
             except pl.exceptions.PolarsError:

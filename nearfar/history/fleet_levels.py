@@ -38,8 +38,14 @@ def of_system(store: History, system: str, now: datetime | None = None) -> tuple
     question = RowFilter(system, since=(now or datetime.now(timezone.utc)) - SPAN)
     entry = ["partition", "check", "row", "gpu_model", "unit", *SOFTWARE]
     made = {"row": pl.col("rows").list.last(), "mps": pl.col("mps").fill_null("off")}
+    # What was measured as it should be, whatever the verdict: an upgrade may fail every figure. A level has no spread that a figure which
+    # did not converge could widen.
+    sound = (
+        unsound().is_null() & pl.col("converged").fill_null(True) & ~pl.col("quick").fill_null(False)
+        & ~pl.col("contended").fill_null(False) & ~pl.col("quantity").is_in(list(EXPLAINING))
+    )  # fmt: skip
     nodes = store.aggregated(
-        question, [*entry, "node"], pl.col("value").median(), pl.col("started").min(), where=_sound(), made=made
+        question, [*entry, "node"], pl.col("value").median(), pl.col("started").min(), where=sound, made=made
     )
     levels = (
         nodes.filter(pl.col("row").is_not_null())
@@ -55,15 +61,6 @@ def changes(levels: Sequence[FleetLevel]) -> Iterator[tuple[FleetLevel, FleetLev
     """What each entry's level was with one software and with the next that the fleet had."""
     for _, entry in groupby(levels, key=attrgetter("partition", "check", "row", "gpu_model", "unit")):
         yield from pairwise(entry)
-
-
-def _sound() -> pl.Expr:
-    """What was measured as it should be, whatever the verdict: an upgrade may fail every figure. A level has no spread that a figure
-    which did not converge could widen."""
-    return (
-        unsound().is_null() & pl.col("converged").fill_null(True) & ~pl.col("quick").fill_null(False)
-        & ~pl.col("contended").fill_null(False) & ~pl.col("quantity").is_in(list(EXPLAINING))
-    )  # fmt: skip
 
 
 def _level(row: Mapping[str, Any]) -> FleetLevel:

@@ -19,7 +19,6 @@ from nearfar.measurement import (
     SOFT_FAILURES,
     AnyMetric,
     Document,
-    Unmeasured,
     machine_uses,
     subject_key,
 )
@@ -166,7 +165,12 @@ def from_document(document: Document | None) -> list[Finding]:
         message = messages.SUSPENDED if note["code"] == "suspended" else messages.HUNG_ONCE
         found.append(message.finding(note["cell"] or "program", error=note["reason"]))
     for gpu in document.raw.get("gpus_under_load", []):
-        found += _from_load(gpu)
+        # Memory errors are evidence, clocks that were held down an explanation.
+        index = gpu["index"]
+        if errors := gpu.get("uncorrected_errors"):
+            found.append(messages.UNCORRECTED.finding(f"g{index}.memory", gpu=index, errors=errors))
+        if held := [reason for reason in gpu.get("throttle") or [] if reason in HARDWARE_THROTTLES]:
+            found.append(messages.THROTTLED.finding(f"g{index}.clocks", gpu=index, causes=held))
     return found + _slow_cpus(document.raw)
 
 
@@ -189,8 +193,10 @@ def from_skips(
 ) -> list[Finding]:
     """One finding for each reason, however many cells share it."""
     groups: dict[tuple[Message, str, str], list[str]] = {}
+    by_key = {subject_key(str(subject)): known for subject, known in exists.items()}
     for skip in () if document is None else document.skipped:
-        known = _known(skip, exists)
+        # Of a skip of all that was asked for, who says that the first exists.
+        known = by_key.get(subject_key(skip.cell)) if skip.cell else next(iter(by_key.values()), None)
         unsupported = skip.code == "unsupported"
         if (unsupported and known is None) or (kind != "measured" and skip.code in EXPECTED_SKIPS):
             continue
@@ -207,24 +213,6 @@ def from_skips(
         )
         for (message, cause, who), cells in groups.items()
     ]
-
-
-def _known(skip: Unmeasured, exists: Mapping[Cell | str, KnownPath]) -> KnownPath | None:
-    """Who says that a skipped cell exists; of a skip of all that was asked for, the first."""
-    by_key = {subject_key(str(subject)): known for subject, known in exists.items()}
-    return by_key.get(subject_key(skip.cell)) if skip.cell else next(iter(by_key.values()), None)
-
-
-def _from_load(gpu: Mapping[str, Any]) -> list[Finding]:
-    """What the driver said of a GPU while it moved data: memory errors are evidence, held-down clocks an explanation."""
-    found, index = [], gpu["index"]
-    errors = gpu.get("uncorrected_errors") or 0
-    if errors:
-        found.append(messages.UNCORRECTED.finding(f"g{index}.memory", gpu=index, errors=errors))
-    held = [reason for reason in gpu.get("throttle") or [] if reason in HARDWARE_THROTTLES]
-    if held:
-        found.append(messages.THROTTLED.finding(f"g{index}.clocks", gpu=index, causes=held))
-    return found
 
 
 def from_counters(document: Document | None) -> list[Finding]:

@@ -133,7 +133,10 @@ def choose(
     boards = store.aggregated(
         question, ["node", "run"], pl.col("gpu_uuid").drop_nulls().unique().alias("boards"), where=wanted
     )
-    host = hosts.by_name((name, _boards(joined)) for name, _, joined in boards.iter_rows())
+    host = hosts.by_name(
+        (name, frozenset(board for names in joined for board in names.split("+") if board != "?"))
+        for name, _, joined in boards.iter_rows()
+    )
     seen = stamps.to_dicts()
     usable = [row for row in seen if row["reason"] is None]
     ahead = tuple(sorted({row["node"] for row in seen if row["latest"] > now + AHEAD}))
@@ -185,10 +188,6 @@ def choose(
 
 def _ahead(now: datetime) -> pl.Expr:
     return pl.col("started") > now + AHEAD
-
-
-def _boards(joined: Iterable[str]) -> frozenset[str]:
-    return frozenset(board for names in joined for board in names.split("+") if board != "?")
 
 
 def _sifted(figure: dict[str, Any]) -> dict[str, Any]:

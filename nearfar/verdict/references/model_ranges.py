@@ -53,8 +53,11 @@ def read(directories: Sequence[Path]) -> ModelRanges:
         file = SiteFile(path)
         file.check("gpu-1")
         rows = in_file(file)
+        memory = file.data.get("memory")
+        if memory is not None:
+            rows[MEMORY] = [HealthyRange(memory["bandwidth"], memory["bandwidth"], 0, memory["source"], None)]
         for model in file.data["gpu_models"]:
-            for row, ranges in (rows | _nominal_memory(file)).items():
+            for row, ranges in rows.items():
                 found.setdefault(model, {}).setdefault(row, ranges)
     return found
 
@@ -67,13 +70,6 @@ def spreads(directories: Sequence[Path]) -> dict[str, Mapping[str, float]]:
         for model in file.data["gpu_models"]:
             found.setdefault(model, file.data.get("spread", {}))
     return found
-
-
-def _nominal_memory(file: SiteFile) -> dict[str, list[HealthyRange]]:
-    memory = file.data.get("memory")
-    if memory is None:
-        return {}
-    return {MEMORY: [HealthyRange(memory["bandwidth"], memory["bandwidth"], 0, memory["source"], None)]}
 
 
 def in_file(file: SiteFile) -> dict[str, list[HealthyRange]]:
@@ -144,16 +140,13 @@ def find(
 ) -> tuple[list[HealthyRange], float] | None:
     """The ranges that speak of a figure of a GPU ``model`` with one of ``rows``, and their margin; None where there are none,
     or they are of another link to the host."""
-    known = ranges.get(model or "", {})
+    known, own = ranges.get(model or "", {}), link and (link.kind, link.gen, link.width)
     for row in rows:
         path_class, dot, figure = row.partition(".")
         other = {"near": "sole", "sole": "near"}.get(path_class, path_class)
         for name, margin in ((row, thresholds.MODEL_MARGIN), (f"{other}{dot}{figure}", thresholds.OTHER_KIND_MARGIN)):
-            mine = [each for each in known.get(name, ()) if each.link is None or _same(each.link, link)]
+            every = known.get(name, ())
+            mine = [r for r in every if r.link is None or (r.link.kind, r.link.gen, r.link.width) == own]
             if mine:
                 return mine, margin
     return None
-
-
-def _same(one: Link, other: Link | None) -> bool:
-    return other is not None and (one.kind, one.gen, one.width) == (other.kind, other.gen, other.width)

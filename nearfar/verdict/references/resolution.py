@@ -231,19 +231,17 @@ def _from_siblings(metric: AnyMetric, group: Sequence[AnyMetric]) -> Reference |
     if len(others) < thresholds.LEAST_SIBLINGS:
         return None
     middle = statistics.median(others)
-    slack = max(thresholds.SIBLING_SLACK[_latched(metric)] * middle, 3 * statistics.spread(others))
+    # What is measured in windows scatters more than what is measured by itself.
+    by_itself = isinstance(metric, SubjectMetric) or (
+        metric.cell.lone
+        and not metric.beside
+        and not any(f.staged or f.pageable or f.tasks > 1 for f in metric.cell.flows)
+    )
+    slack = max(thresholds.SIBLING_SLACK[by_itself] * middle, 3 * statistics.spread(others))
     note = f"median of {len(others)} like it in this node"
     least = with_unit(middle - slack, metric.unit)
     words = f"at least {least} (siblings: {with_unit(middle, metric.unit)}, {note})"
     return Reference(middle, None, None, metric.unit, "siblings", note, middle - slack, words, accepts=False)
-
-
-def _latched(metric: AnyMetric) -> bool:
-    """Whether it is measured by itself; what is measured in windows scatters more."""
-    if isinstance(metric, SubjectMetric):
-        return True
-    mixed = any(flow.staged or flow.pageable or flow.tasks > 1 for flow in metric.cell.flows)
-    return metric.cell.lone and not metric.beside and not mixed
 
 
 def _beside(siblings: Reference | None, reference: Reference | None) -> Reference | None:
