@@ -228,17 +228,15 @@ def _of_document(document: Document) -> list[Disturbance]:
         if gpu is not None:
             there.setdefault(gpu, {}).setdefault(process.command or "a process", []).append(process)
     for gpu, named in there.items():
-        words = f"other processes used GPU {gpu}: {', '.join(_on_gpu(name, those) for name, those in named.items())}"
+        told = []
+        for name, those in named.items():  # python3 of alice (pid 14606, 14755)
+            users, pids = (dict.fromkeys(each) for each in zip(*((one.user, str(one.pid)) for one in those)))
+            of_users = f" of {', '.join(filter(None, users))}" if any(users) else ""
+            told.append(f"{name}{of_users} (pid {', '.join(pids)})")
+        words = f"other processes used GPU {gpu}: {', '.join(told)}"
         until = _gone(named) if all(process.command for those in named.values() for process in those) else _gone(())
         found.append(Disturbance("gpu", words, until, groups.get(gpu, frozenset([gpu]))))
     return found
-
-
-def _on_gpu(name: str, those: Sequence[GpuProcess]) -> str:
-    """``python3 of alice (pid 14606, 14755)``."""
-    users = list(dict.fromkeys(process.user for process in those if process.user))
-    of_users = f" of {', '.join(users)}" if users else ""
-    return f"{name}{of_users} (pid {', '.join(dict.fromkeys(str(process.pid) for process in those))})"
 
 
 def _gone(names: Iterable[str]) -> str:

@@ -32,6 +32,11 @@ class _Path:
     def low(self, until: float) -> int:
         return sum(low for at, low in self.visits if at <= until)
 
+    @property
+    def reached(self) -> dict[str, Any]:
+        """What a finding says of it."""
+        return {"figure": self.what, "plateau": with_unit(self.entry.plateau or 0.0, self.entry.unit)}
+
 
 def apply(
     metrics: Sequence[AnyMetric], judged: Sequence[JudgedMetric], document: Document | None, host: str
@@ -72,18 +77,11 @@ def _path(
 ) -> _Path | None:
     result = results.get((entry.quantity, entry.subject, entry.bytes))
     cell = cell_of(entry.subject)
-    if (
-        result is None
-        or entry.quantity != "copy"
-        or entry.derived
-        or entry.judged_elsewhere
-        or cell is None
-        or not cell.lone
-        or not entry.plateau
-    ):
+    large = entry.quantity == "copy" and (entry.bytes or 0) >= thresholds.STEADY_BYTES
+    if result is None or cell is None or not cell.lone or not large or not entry.plateau:
         return None
     flow, samples = cell.flows[0], result["flows"][0]["rate"].get("samples") or []
-    if flow.tasks > 1 or flow.pageable or (entry.bytes or 0) < thresholds.STEADY_BYTES:
+    if entry.derived or entry.judged_elsewhere or flow.tasks > 1 or flow.pageable:
         return None
     visits, first = [], 0
     for visit in result["visits"]:
@@ -101,21 +99,14 @@ def _limits(path: _Path) -> Finding | None:
     bound = max((bound for bound in bounds if bound is not None), default=None)
     if bound is not None and entry.median < bound:
         more = more_digits([entry.median], [bound], entry.unit)
-        below: dict[str, Any] = {
-            "median": figure(entry.median, entry.unit, more),
-            "bound": with_unit(bound, entry.unit, more),
-        }
-        return messages.MEDIAN_BELOW.finding(entry.name, **_reached(path), **below)
+        low, least = figure(entry.median, entry.unit, more), with_unit(bound, entry.unit, more)
+        return messages.MEDIAN_BELOW.finding(entry.name, **path.reached, median=low, bound=least)
     if entry.steadiness >= thresholds.LEAST_STEADINESS:
         return None
     return messages.UNSTEADY.finding(
-        entry.name, **_reached(path), median=figure(entry.median, entry.unit), steadiness=entry.steadiness,
+        entry.name, **path.reached, median=figure(entry.median, entry.unit), steadiness=entry.steadiness,
         least=thresholds.LEAST_STEADINESS,
     )  # fmt: skip
-
-
-def _reached(path: _Path) -> dict[str, Any]:
-    return {"figure": path.what, "plateau": with_unit(path.entry.plateau or 0.0, path.entry.unit)}
 
 
 def _beside_alike(paths: Sequence[_Path]) -> dict[str, Finding]:
@@ -129,16 +120,18 @@ def _beside_alike(paths: Sequence[_Path]) -> dict[str, Finding]:
                 continue
             until = max(at for path in alike for at, _ in path.visits) + thresholds.ROUND
             own = [path for path in paths if _kind(path) == kind and gpu in path.flow.gpus]
-            low, number = (
-                sum(path.low(until) for path in own),
-                sum(at <= until for path in own for at, _ in path.visits),
-            )
+            low, number = sum(path.low(until) for path in own), sum(at <= until for p in own for at, _ in p.visits)
             steady = not any(path.low(until) for path in alike)
             clear |= steady and low >= thresholds.LOW_ROUNDS and low >= thresholds.LOW_ROUND_SHARE * number
-            others = ", ".join(str(path.flow) for path in alike[:3])
-            for path in own:
-                if path.low(until):
-                    lows[kind, path.entry.name] = _low(path, until, others, steady)
+            others = f"similar paths ({', '.join(str(path.flow) for path in alike[:3])})"
+            beside = f"{others} were steady in the same rounds" if steady else f"so were {others}"
+            for path in (path for path in own if path.low(until)):
+                entry = path.entry
+                limit = with_unit((1 - thresholds.LOW_ROUND) * (entry.plateau or 0.0), entry.unit)
+                lows[kind, entry.name] = messages.LOW_VISITS.finding(
+                    entry.name, **path.reached, low=path.low(until), visits=sum(at <= until for at, _ in path.visits),
+                    limit=limit, others=beside,
+                )  # fmt: skip
         if clear and len({kind for kind, _ in lows}) > 1:
             found.update({name: finding for (_, name), finding in lows.items()})
     return found
@@ -149,14 +142,3 @@ def _kind(path: _Path) -> tuple[object, ...]:
     flow = path.flow
     read = flow.kind == "peer" and flow.driver is not None
     return flow.kind, flow.direction, flow.numa_node, flow.options, read, path.entry.bytes
-
-
-def _low(path: _Path, until: float, others: str, steady: bool) -> Finding:
-    entry = path.entry
-    beside = (
-        f"similar paths ({others}) were steady in the same rounds" if steady else f"so were similar paths ({others})"
-    )
-    return messages.LOW_VISITS.finding(
-        entry.name, **_reached(path), low=path.low(until), visits=sum(at <= until for at, _ in path.visits),
-        limit=with_unit((1 - thresholds.LOW_ROUND) * (entry.plateau or 0.0), entry.unit), others=beside,
-    )  # fmt: skip
