@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from nearfar.base import grouped, listed, statistics
 from nearfar.cells import split_class
@@ -18,8 +18,7 @@ from nearfar.topology import LOCAL_CLASS
 from nearfar.verdict import cell_of, row_fault
 from nearfar.verdict.references import known_checks
 
-from . import hosts
-
+_T = TypeVar("_T", bound=Hashable)
 #: What has to be the same for figures to be of one pool, beside the row: the software.
 STAMP = ("driver", "cuda", "mps")
 #: So many runs that were disturbed are named, the latest first; of the rest their number.
@@ -133,7 +132,7 @@ def choose(
     boards = store.aggregated(
         question, ["node", "run"], pl.col("gpu_uuid").drop_nulls().unique().alias("boards"), where=wanted
     )
-    host = hosts.by_name(
+    host = _by_name(
         (name, frozenset(board for names in joined for board in names.split("+") if board != "?"))
         for name, _, joined in boards.iter_rows()
     )
@@ -142,7 +141,7 @@ def choose(
     ahead = tuple(sorted({row["node"] for row in seen if row["latest"] > now + AHEAD}))
     # Nodes without a driver have no version of it to differ in.
     voting = [row for row in usable if row["driver"] is not None] or usable
-    chosen = hosts.majority((host[row["node"]], _stamp(row), row["last"]) for row in voting)
+    chosen = _majority((host[row["node"]], _stamp(row), row["last"]) for row in voting)
     left_out = _left_out(seen, chosen)
     if chosen is None:
         every, moment = {run for row in seen for run in row["runs"]}, max(row["latest"] for row in seen)
@@ -184,6 +183,35 @@ def choose(
             (f["check"], row) for f in figures if f["value"] and _judged_elsewhere(f) for row in f["rows"]
         ),
     )
+
+
+def _by_name(boards: Iterable[tuple[str, frozenset[str]]]) -> dict[str, str]:
+    """The host of each name: the first of the names that had the same boards in every run, else the name itself.
+
+    ``boards`` are a name and the UUIDs of all GPUs that were measured under it in one run. A name whose boards changed is a host of
+    its own: boards move between hosts, and are its own where they were measured. So is one without boards.
+    """
+    sets: dict[str, set[frozenset[str]]] = {}
+    for name, own in boards:
+        sets.setdefault(name, set()).update([own] if own else [])
+    # A run of one check may see fewer boards than the next.
+    whole = {name: frozenset().union(*own) for name, own in sets.items()}
+    alike: dict[frozenset[str], list[str]] = {}
+    for name in sorted(sets):
+        if whole[name] and whole[name] in sets[name]:
+            alike.setdefault(whole[name], []).append(name)
+    return {**{name: name for name in sets}, **{name: names[0] for names in alike.values() for name in names}}
+
+
+def _majority(seen: Iterable[tuple[str, _T, datetime | None]]) -> _T | None:
+    """What most hosts had last, of a host, what it had, and when (None: its clock was wrong then, which counts only where no host's
+    was right); of equally many the latest. None where nothing was seen."""
+    every = list(seen)
+    known = [each for each in every if each[2] is not None] or every
+    in_order = sorted(((when or datetime.min, host, what) for host, what, when in known), key=lambda each: each[0])
+    newest = {what: when for when, _, what in in_order}
+    counts = Counter({host: what for _, host, what in in_order}.values())
+    return max(counts, key=lambda what: (counts[what], newest[what]), default=None)
 
 
 def _ahead(now: datetime) -> pl.Expr:
@@ -282,7 +310,7 @@ def _mpi(figures: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Of each check the MPI that most hosts had last: checks may be of several, and name one differently."""
     known = (figure for figure in figures if figure["mpi"] is not None)
     seen = grouped((str(each["check"]), (each["host"], str(each["mpi"]), each["last"])) for each in known)
-    return {check: chosen for check, own in seen.items() if (chosen := hosts.majority(own)) is not None}
+    return {check: chosen for check, own in seen.items() if (chosen := _majority(own)) is not None}
 
 
 def not_tuned(figure: Mapping[str, Any], mpi: str | None) -> str | None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from nearfar import nccl
 from nearfar.base import grouped, plural, statistics
 from nearfar.cells import Cell, Endpoint, Flow, exchange_of, load_of
 from nearfar.measurement import COMPUTE_UNITS, MADE_OF_OTHERS, AnyMetric, Metric, SubjectMetric
@@ -22,14 +23,15 @@ from nearfar.verdict import thresholds
 
 from . import model_ranges, software_changes
 from .adjustments import as_published, on_host
-from .model_ranges import ModelRanges
-from .predictions import from_expectation, from_nominal_memory
+from .model_ranges import MEMORY, ModelRanges
 from .reference import Reference, figure, with_unit
 from .reference_files import ReferenceFile, fastest_links
 from .software_changes import FleetLevel
 
 #: Of a modelled figure: something that nobody knows may limit it more.
 BEST_CASES = ("upper bound", "nominal")
+#: Bytes from which on the range bounds a figure; smaller messages are latency, which software changes.
+_BOUNDED_FROM = 32 << 20
 
 
 def row_keys(metric: AnyMetric) -> list[str]:
@@ -201,7 +203,7 @@ def _certain(metric: Metric, node: Node, ranges: ModelRanges) -> Reference | Non
     """The ceiling of the nominal link or memory, below half of which a lone path or a memory is broken. It accepts nothing."""
     limit = link_limits.least(metric, node)
     if limit is None:
-        return from_nominal_memory(metric, model_of(metric, node), ranges)
+        return _from_nominal_memory(metric, model_of(metric, node), ranges)
     note = f"{limit.explanation}, below half of it a path is broken"
     return Reference(limit.value, link_limits.BROKEN - 1, None, metric.unit, "prediction", note, accepts=False)
 
@@ -209,7 +211,7 @@ def _certain(metric: Metric, node: Node, ranges: ModelRanges) -> Reference | Non
 def _predicted(metric: AnyMetric, node: Node, node_type: NodeType | None) -> Reference | None:
     """What a collective should reach; and what many GPUs carry at once on this type of node, where all that limits them is published."""
     if isinstance(metric, SubjectMetric):
-        return from_expectation(metric, node, node_type)
+        return _from_expectation(metric, node, node_type)
     load = None if node_type is None else load_of(node_type.node, metric.cell)
     from_host = load is not None and len(load.gpus) > 1 and load.tasks == 1
     if node_type is None or not (from_host or exchange_of(metric.cell)) or metric.unit != "GB/s":
@@ -223,6 +225,43 @@ def _predicted(metric: AnyMetric, node: Node, node_type: NodeType | None) -> Ref
     note = f"limited by {', '.join(prediction.limited_by[:3])}{' …' if len(prediction.limited_by) > 3 else ''}"
     words = f"at least {with_unit(degraded, metric.unit)} (prediction: {with_unit(value, metric.unit)}, {note})"
     return Reference(value, link_limits.BROKEN - 1, None, metric.unit, "prediction", note, degraded, words)
+
+
+def _from_expectation(metric: SubjectMetric, node: Node, node_type: NodeType | None) -> Reference | None:
+    """The prediction: below its range DEGRADED, and FAIL below half of what is typical; None where it does not know the node."""
+    if metric.quantity != nccl.BUSBW:
+        return None
+    case, size = nccl.parse_case(metric.subject), nccl.size_of(metric.question.rpartition(".")[2])
+    known = node if node_type is None or len(node_type.node.gpus) != len(node.gpus) else node_type
+    healthy = nccl.expected_of(case, size, known)
+    if healthy is None:
+        return None
+    unit, gpu = metric.unit, next(iter(node.gpus), None)
+    words = f"{case.ranks} × {(gpu and gpu.name) or 'GPU'} {'with' if healthy.algorithm.startswith('nvls') else 'without'} NVLS"
+    span = f"{figure(healthy.low, unit)}–{figure(healthy.high, unit)}"
+    note = f"{span} for {words}, {healthy.algorithm}, limited by {healthy.limit}"
+    if size < _BOUNDED_FROM:
+        return Reference(healthy.typical, None, None, unit, "prediction", note, accepts=False)
+    least = f"at least {with_unit(healthy.low, unit)} (prediction: {with_unit(healthy.typical, unit)}, {note})"
+    return Reference(healthy.typical, link_limits.BROKEN - 1, None, unit, "prediction", note, healthy.low, least)
+
+
+def _from_nominal_memory(metric: Metric, model: str | None, ranges: ModelRanges) -> Reference | None:
+    """The nominal rate of the memory of a GPU ``model``, or what its clock and width say where the model's file says nothing: a kernel
+    alone below half of it is broken. It accepts nothing. None for all other figures."""
+    flow = metric.cell.flows[0]
+    alone = metric.cell.lone and not metric.derived and metric.unit == "GB/s"
+    if not alone or flow.kind != "gpu_stream" or flow.source != flow.destination:
+        return None
+    known = ranges.get(model or "", {}).get(MEMORY, ())
+    if known:
+        value, words = known[0].high, f"nominal rate of the GPU's memory ({known[0].words})"
+    elif metric.ceiling is not None:
+        value, words = metric.ceiling, "clock and width of the GPU's memory"
+    else:
+        return None
+    note = f"{words}, below half of it a memory is broken"
+    return Reference(value, link_limits.BROKEN - 1, None, metric.unit, "prediction", note, accepts=False)
 
 
 def _from_siblings(metric: AnyMetric, group: Sequence[AnyMetric]) -> Reference | None:
