@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from nearfar.base import statistics
-from nearfar.measurement import EXPLAINING, TIME_UNITS, AnyMetric, Metric
+from nearfar.measurement import EXPLAINING, TIME_UNITS, AnyMetric, SubjectMetric
 from nearfar.verdict.references import with_unit
 
 from . import thresholds
@@ -105,9 +105,12 @@ def worsening(metric: AnyMetric, past: Baseline) -> Worsening | None:
         return None
     value = value / past.common if rate else value * past.common
     kind = "other"
-    if isinstance(metric, Metric) and metric.quantity == "copy":
+    if not isinstance(metric, SubjectMetric) and metric.quantity == "copy":
         kind = "lone" if metric.cell.lone else "windowed"
-    slow = None if _of_many(metric) else _slow(value, past, sign, kind)
+    # A small change of several GPUs' copies with the host at once is the host's, and nothing tells which.
+    flows = () if isinstance(metric, SubjectMetric) else metric.cell.flows
+    of_many = len({gpu for flow in flows if flow.kind == "host" for gpu in flow.gpus}) > 1
+    slow = None if of_many else _slow(value, past, sign, kind)
     if slow is not None:
         return slow
     off = past.median - sign * max(thresholds.ONE_NIGHT[kind] * past.median, thresholds.ONE_NIGHT_SPREADS * past.spread)
@@ -172,11 +175,3 @@ def _began(off: Sequence[float], days: Sequence[date]) -> tuple[str, float | Non
             fits += [(before + left, first, 7 * slope)] if slope > 0 else []
     _, since, weekly = min(fits, key=lambda fit: fit[0])
     return since.isoformat(), weekly
-
-
-def _of_many(metric: AnyMetric) -> bool:
-    """Whether it is of several GPUs' copies with the host at once: a small change of it is the host's, and nothing tells which."""
-    if not isinstance(metric, Metric):
-        return False
-    gpus = {gpu for flow in metric.cell.flows if flow.kind == "host" for gpu in flow.gpus}
-    return len(gpus) > 1

@@ -40,9 +40,11 @@ def without(past: Mapping[str, Baseline], metrics: Sequence[AnyMetric], node: No
         alike = [other for other in figures if other.is_alike(figure)]
         now = _common(alike, None)
         if now is not None and (now > 1 - thresholds.MOST_COMMON or not figure.before.changed):
-            sign = 1 if figure.entry[1] in TIME_UNITS else -1
-            later = (n._replace(value=n.value * (_common(alike, n.day) or 1.0) ** sign) for n in figure.before.later)
-            before = replace(figure.before, later=tuple(later), common=now)
+            nights, times = figure.before.later, figure.entry[1] in TIME_UNITS
+            common = [_common(alike, night.day) or 1.0 for night in nights]
+            values = (each.value * by if times else each.value / by for each, by in zip(nights, common))
+            later = tuple(night._replace(value=value) for night, value in zip(nights, values))
+            before = replace(figure.before, later=later, common=now)
         elif figure.before.changed:
             before = figure.before.anew
         if before is not None:
@@ -64,10 +66,8 @@ class _Figure:
     @classmethod
     def of(cls, metric: AnyMetric, before: Baseline, groups: Mapping[int, frozenset[int]]) -> _Figure:
         """``groups`` are the GPUs behind a common bridge, by each of them."""
-        if isinstance(metric, SubjectMetric):
-            own, memories = metric.gpus, set[str]()
-        else:
-            own, memories = metric.cell.gpus, {str(f.destination) for f in metric.cell.flows if f.kind == "stream"}
+        own, flows = (metric.gpus, ()) if isinstance(metric, SubjectMetric) else (metric.cell.gpus, metric.cell.flows)
+        memories = {str(flow.destination) for flow in flows if flow.kind == "stream"}
         parts = frozenset[object](gpu for index in own for gpu in groups.get(index, [index])) | memories
         middle, times = before.median, metric.unit in TIME_UNITS
         values: dict[str | None, float] = {None: metric.value, **{night.day: night.value for night in before.later}}

@@ -23,22 +23,25 @@ from .look_plan import LookPlan
 
 def look_again(plan: LookPlan, stage: Path, command: Sequence[str], stdout: str) -> None:
     """Measure again what a program's document shows beyond its bounds, or too uncertain to tell."""
-    figures_in_doubt = look_plan.in_doubt(
-        plan, stdout if plan.document is None else text_or_empty(stage / plan.document)
-    )
-    if not figures_in_doubt:
+    doubted = look_plan.in_doubt(plan, stdout if plan.document is None else text_or_empty(stage / plan.document))
+    if not doubted:
         return
-    cells = None if plan.cells is None else _cells(figures_in_doubt, Path(plan.cells))
-    figures = [metric.name for metric in figures_in_doubt]
-    looks: list[Mapping[str, Any]] = []
+    figures, looks = [metric.name for metric in doubted], list[Mapping[str, Any]]()
     look_plan.write_account(stage, figures, looks)
-    limit = plan.limit + plan.cell_limit * (len(cells) if cells is not None else 0)
-    what = plan.check if cells is None else listed(cells)
+    # What stands in the command line in the place of the first cells and document.
+    what, limit, instead = plan.check, plan.limit, dict[str, str]()
+    if plan.cells is not None:
+        cells, chosen = _cells(doubted, Path(plan.cells)), stage.absolute() / "look-cells.txt"
+        write_atomically(chosen, "".join(f"{cell}\n" for cell in cells))
+        what, limit, instead[plan.cells] = listed(cells), limit + plan.cell_limit * len(cells), str(chosen)
     for number in range(1, thresholds.MEASURED_AGAIN + 1):
         words = f"measuring {what} again ({number} of {thresholds.MEASURED_AGAIN}, in {plan.spacing:g} s)"
         print(f"nearfar: {words}", file=sys.stderr, flush=True)
         time.sleep(plan.spacing)
-        looks.append(_look(plan, stage, _command(plan, stage, command, cells, number), number, limit))
+        file = look_plan.look_file(number)
+        instead[f"--json={plan.document}"] = f"--json={file}"
+        own = [instead.get(word, word) for word in command]
+        looks.append(_look(own, limit, stage / file if plan.document is None else None))
         look_plan.write_account(stage, figures, looks)
 
 
@@ -57,21 +60,8 @@ def _cells(doubted: Sequence[AnyMetric], file: Path) -> list[Cell | str]:
     return [cell for cell in asked if cell in own or (isinstance(cell, Cell) and load(cell) in loads)]
 
 
-def _command(
-    plan: LookPlan, stage: Path, command: Sequence[str], cells: Sequence[Cell | str] | None, number: int
-) -> list[str]:
-    """The program's command line with the cells and the document of this look in the place of the first one's."""
-    instead = {}
-    if plan.cells is not None and cells is not None:
-        chosen = stage.absolute() / "look-cells.txt"
-        write_atomically(chosen, "".join(f"{cell}\n" for cell in cells))
-        instead[plan.cells] = str(chosen)
-    if plan.document is not None:
-        instead[f"--json={plan.document}"] = f"--json={look_plan.look_file(number)}"
-    return [instead.get(word, word) for word in command]
-
-
-def _look(plan: LookPlan, stage: Path, command: Sequence[str], number: int, limit: float) -> dict[str, Any]:
+def _look(command: Sequence[str], limit: float, file: Path | None) -> dict[str, Any]:
+    """How a look went; ``file`` gets what the program prints."""
     began = time.time()
     tell = lambda line: print(line, file=sys.stderr, flush=True)  # noqa: E731
     done = process.run(command, limit, grace=supervise.GRACE, on_stderr=tell)
@@ -80,8 +70,8 @@ def _look(plan: LookPlan, stage: Path, command: Sequence[str], number: int, limi
         problem = f"did not end within {limit:g} s"
     elif done.returncode < 0:
         problem = f"was ended by signal {-done.returncode}"
-    elif plan.document is None:
-        write_atomically(stage / look_plan.look_file(number), done.stdout)
+    elif file is not None:
+        write_atomically(file, done.stdout)
     return {"time": utc_text(began), "seconds": round(done.seconds, 4), "problem": problem}
 
 

@@ -163,11 +163,8 @@ class JudgedMetric(BaseMetric):
         reference, value = self.reference, self.value
         if reference is None or value is None:
             return None
-        bounds = ((reference.lowest, True), (reference.highest, False))
-        outside = (
-            bound for bound, below in bounds if bound is not None and (value < bound if below else value > bound)
-        )
-        return next(outside, None)
+        low, high = reference.lowest, reference.highest
+        return low if low is not None and value < low else high if high is not None and value > high else None
 
     @property
     def bounded(self) -> bool:
