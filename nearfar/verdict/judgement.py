@@ -122,16 +122,14 @@ def judge(
 
 def of_one_run(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """The verdicts of one run on one node, each with what the others found; those that nothing changes are the same objects."""
-    judged = disturbances.of_other_checks([(each.check, each.metrics) for each in verdicts])
-    return [
-        one if tuple(metrics) == one.metrics else _with_metrics(one, metrics) for one, metrics in zip(verdicts, judged)
-    ]
-
-
-def _with_metrics(verdict: Verdict, metrics: Sequence[JudgedMetric]) -> Verdict:
-    word, reasons = _summed(verdict.findings, metrics)
-    first = verdict.by_itself or verdict.verdict
-    return replace(verdict, verdict=word, by_itself=first, reasons=reasons, metrics=tuple(metrics))
+    judged, found = disturbances.of_other_checks([(each.check, each.metrics) for each in verdicts]), []
+    for one, metrics in zip(verdicts, judged, strict=True):
+        if tuple(metrics) != one.metrics:
+            word, reasons = _summed(one.findings, metrics)
+            first = one.by_itself or one.verdict
+            one = replace(one, verdict=word, by_itself=first, reasons=reasons, metrics=tuple(metrics))
+        found.append(one)
+    return found
 
 
 def _summed(findings: Sequence[Finding], judged: Sequence[JudgedMetric]) -> tuple[str, tuple[str, ...]]:
@@ -196,7 +194,9 @@ def _judge_metric(
         engine=document_facts.engine_of(metric.quantity, moved), rows=tuple(row_keys(metric)),
         throttled=throttled if state is None else bool(state.held_down),
         disturbance=disturbances.MEMORY_ERRORS if state is not None and state.memory_errors else None,
-        contended=_contended(metric, raw),
+        # What was measured in company in rounds is like a figure alone: whatever lost there was measured again alone.
+        contended=(isinstance(metric, SubjectMetric) and metric.contended) or bool(raw.get("aggressor"))
+        or bool(metric.beside and (raw.get("program") or {}).get("quick")),
         reference=None if reference is None else JudgedReference(
             reference.value, reference.lowest, reference.highest, reference.unit, reference.origin, reference.note, reference.stale,
             reference.file, reference.stale_bounds,
@@ -208,15 +208,6 @@ def _judge_metric(
         ),
         verdict=verdict, reason=reason, code=finding.code,
     )  # fmt: skip
-
-
-def _contended(metric: AnyMetric, raw: Mapping[str, Any]) -> bool:
-    """Whether others used its paths or cores: an aggressor, ranks that share cores, the company of a quick look. What was
-    measured in company in rounds is like a figure alone: whatever lost there was measured again alone."""
-    if isinstance(metric, SubjectMetric) and metric.contended:
-        return True
-    quick_company = metric.beside and (raw.get("program") or {}).get("quick")
-    return bool(raw.get("aggressor") or quick_company)
 
 
 def _doubt_what_is_made_of(

@@ -126,7 +126,9 @@ def resolve(
         if kind == "measured" and own:
             model = _from_model(metric, node, ranges or {}, broken)
             reference = _as_good_as(reference, model) or model or certain or _predicted(metric, node, node_type)
-            reference = _beside(_from_siblings(metric, siblings.get(metric.name, ())), reference)
+            # A tuned reference that is not stale knows the figure's own spread, and siblings add nothing.
+            if reference is None or reference.origin != "tuned" or reference.stale:
+                reference = _stricter(reference, _from_siblings(metric, siblings.get(metric.name, ())))
         if isinstance(metric, Metric) and metric.basis in BEST_CASES and reference is not None:
             # The best case bounds from above: only what was published above it contradicts it.
             reference = replace(reference, upper=None)
@@ -281,12 +283,6 @@ def _from_siblings(metric: AnyMetric, group: Sequence[AnyMetric]) -> Reference |
     least = with_unit(middle - slack, metric.unit)
     words = f"at least {least} (siblings: {with_unit(middle, metric.unit)}, {note})"
     return Reference(middle, None, None, metric.unit, "siblings", note, middle - slack, words, accepts=False)
-
-
-def _beside(siblings: Reference | None, reference: Reference | None) -> Reference | None:
-    """A reference with what siblings say. A tuned one that is not stale knows the figure's own spread, and siblings add nothing."""
-    tuned = reference is not None and reference.origin == "tuned" and not reference.stale
-    return reference if tuned else _stricter(reference, siblings)
 
 
 def _stricter(reference: Reference | None, other: Reference | None) -> Reference | None:

@@ -50,20 +50,11 @@ class UsualRate:
     #: What the link, or the memory, carries at most; None: not known.
     ceiling: float | None
 
-    @property
-    def least(self) -> float | None:
-        """What the slowest healthy one reaches."""
-        return min((each.low for each in self.healthy), default=None)
-
-    @property
-    def most(self) -> float | None:
-        """What the fastest healthy one reaches."""
-        return max((each.high for each in self.healthy), default=None)
-
-    @property
-    def carrier(self) -> str:
-        """``PCIe 5.0 x16``, or its memory."""
-        return "its memory" if self.link is None else link_limits.link_text(self.link)
+    #: What the slowest and the fastest healthy one reach; None: none is known.
+    least: float | None
+    most: float | None
+    #: ``PCIe 5.0 x16``, or its memory.
+    carrier: str
 
 
 def usual(query: str, way: str, directories: Sequence[Path]) -> UsualRate:
@@ -82,9 +73,11 @@ def usual(query: str, way: str, directories: Sequence[Path]) -> UsualRate:
         raise NearfarError(
             f"{file.path}: has nothing about {WAYS[way]} for {model}: add figures of healthy ones (docs/references.md)"
         )
-    return UsualRate(
-        way, model, tuple(others), tuple(each for ranges in rows.values() for each in ranges), link, ceiling
-    )
+    healthy = tuple(each for ranges in rows.values() for each in ranges)
+    least = min((each.low for each in healthy), default=None)
+    most = max((each.high for each in healthy), default=None)
+    carrier = "its memory" if link is None else link_limits.link_text(link)
+    return UsualRate(way, model, tuple(others), healthy, link, ceiling, least, most, carrier)
 
 
 def lines(query: str, way: str, rate: float, directories: Sequence[Path]) -> list[str]:
