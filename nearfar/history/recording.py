@@ -37,7 +37,13 @@ def record(run_directory: Path, destination: Path | None = None, say: Say | None
         figures = _of_node(folder, run_directory.name, report)
         if figures:
             _write(history, figures)
-            _keep_baselines(history, figures[0]["system"], figures[0]["node"], report)
+            system, node = figures[0]["system"], figures[0]["node"]
+            try:
+                store = History(history, lambda _: None, trusted(history))
+                node_rows.keep(store, system, node, datetime.now(timezone.utc))
+            except (CouldNotJudge, pl.exceptions.PolarsError) as error:
+                # The rows are kept already: this is made good by the next recording.
+                report(f"the baselines of {node} are not kept: {str(error).splitlines()[0]}")
     return history
 
 
@@ -82,14 +88,6 @@ def _write(history: Path, figures: list[dict[str, Any]]) -> None:
     content = io.BytesIO()
     frame.write_parquet(content, compression="zstd")
     write_atomically(path, content.getvalue(), ELSEWHERE)
-
-
-def _keep_baselines(place: Path, system: str, node: str, say: Say) -> None:
-    """The rows are kept already: what goes wrong here is told, and made good by the next recording."""
-    try:
-        node_rows.keep(History(place, lambda _: None, trusted(place)), system, node, datetime.now(timezone.utc))
-    except (CouldNotJudge, pl.exceptions.PolarsError) as error:
-        say(f"the baselines of {node} are not kept: {str(error).splitlines()[0]}")
 
 
 def _next(history: Path, system: str, node: str) -> int:

@@ -36,7 +36,10 @@ def of_check(folder: Path, observed: Mapping[str, Any], run: str) -> list[dict[s
         raise CouldNotJudge(f"{path}: has figures, and does not name the document that they come from")
     if verdict.measurement.kind != "measured":
         raise CouldNotJudge(f"{path}: is measured, and its document {verdict.measurement.kind}")
-    _refuse_another_node(folder, verdict)
+    # They belong to the node whose folder they lie in; domains are left out of the comparison.
+    for name in filter(None, (verdict.node, verdict.measurement.hostname)):
+        if short_name(name) != short_name(folder.parent.name):
+            raise CouldNotJudge(f"{path}: is of node {name}, and lies in the folder of {folder.parent.name}")
     figures = figure_rows(verdict, observed)
     started = time_of(verdict.measurement.started or verdict.time, path)
     source = sha256(path.read_bytes()).hexdigest()[:16]
@@ -49,16 +52,6 @@ def figure_rows(verdict: Verdict, observed: Mapping[str, Any]) -> list[dict[str,
     devices = _Devices(() if verdict.measurement is None else verdict.measurement.gpus, observed.get("gpus") or [])
     rows = (_row(metric, devices) for metric in verdict.metrics)
     return [{**common, **row} for row in rows if row is not None]
-
-
-def _refuse_another_node(folder: Path, verdict: Verdict) -> None:
-    """A verdict and its document belong to the node whose folder they lie in; domains are left out of the comparison."""
-    own = short_name(folder.parent.name)
-    hostname = None if verdict.measurement is None else verdict.measurement.hostname
-    for name in (verdict.node, hostname):
-        if name and short_name(name) != own:
-            path = folder / verdict_file.NAME
-            raise CouldNotJudge(f"{path}: is of node {name}, and lies in the folder of {folder.parent.name}")
 
 
 def short_name(hostname: str) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from nearfar.base import NOT_JUDGED, Finding
+from nearfar.base import NOT_JUDGED, Finding, grouped
 from nearfar.cells import Flow
 from nearfar.measurement import TIME_UNITS, Document, GpuProcess, MachineUse, machine_uses
 from nearfar.topology import Node
@@ -77,18 +77,16 @@ def apply(judged: Sequence[JudgedMetric], documents: Sequence[Document], host: s
 def reasons(judged: Sequence[JudgedMetric]) -> list[Finding]:
     """What is held against figures: those of one disturbance as one, and of a run where nothing settled as one."""
     said = []
-    told_once = [entry for entry in judged if _is_told_once(entry)]
-    for kind in dict.fromkeys(entry.disturbance for entry in told_once):
-        group = [entry for entry in told_once if entry.disturbance == kind]
+    for kind, group in grouped((entry.disturbance, entry) for entry in judged if _is_told_once(entry)).items():
         message = FIGURES_FELL if kind == OWN_HOST else FIGURES_DISTURBED
         several = message.finding(group[0].name, cause=group[0].full_reason, more=len(group) - 1)
         said.append(several if len(group) > 1 else group[0].finding)
     rest = [entry for entry in judged if not _is_told_once(entry)]
-    unsettled = [entry for entry in rest if _unsettled(entry)]
+    unsettled = [entry for entry in rest if entry.code == UNSETTLED.code]
     bounded = [entry for entry in judged if entry.bounded]
     if len(unsettled) > 1 and len(unsettled) == len(bounded):
         said.append(NONE_SETTLED.finding(unsettled[0].name, figures=len(bounded), cause=unsettled[0].reason))
-        rest = [entry for entry in rest if not _unsettled(entry)]
+        rest = [entry for entry in rest if entry.code != UNSETTLED.code]
     return [*said, *(entry.finding for entry in rest if entry.verdict not in ("PASS", NOT_JUDGED))]
 
 
@@ -112,15 +110,10 @@ def of_other_checks(checks: Sequence[tuple[str, Sequence[JudgedMetric]]]) -> lis
 
 def seen(documents: Sequence[Document]) -> list[Disturbance]:
     """What the documents' ``machine`` says of others, in at least half of them."""
-    found: dict[tuple[str, frozenset[int]], Disturbance] = {}
-    counts: Counter[tuple[str, frozenset[int]]] = Counter()
-    for document in documents:
-        here: dict[tuple[str, frozenset[int]], Disturbance] = {}
-        for each in _of_document(document):
-            here.setdefault((each.kind, each.gpus), each)
-        counts.update(here.keys())
-        found = here | found
-    return [found[key] for key, count in counts.items() if 2 * count >= len(documents)]
+    told = [grouped(((each.kind, each.gpus), each) for each in _of_document(document)) for document in documents]
+    counts = Counter(key for of_one in told for key in of_one)
+    first = {key: of_one[key][0] for of_one in reversed(told) for key in of_one}
+    return [first[key] for key, count in counts.items() if 2 * count >= len(documents)]
 
 
 def fallen_together(judged: Sequence[JudgedMetric], node: Node) -> list[Disturbance]:
@@ -211,10 +204,6 @@ def _is_told_once(entry: JudgedMetric) -> bool:
     """Whether its reason is that of others of the same disturbance."""
     explained = bool(entry.disturbance) and entry.verdict == "INDETERMINATE"
     return explained or entry.code == FELL_TOGETHER.code
-
-
-def _unsettled(entry: JudgedMetric) -> bool:
-    return entry.code == UNSETTLED.code
 
 
 def _of_document(document: Document) -> list[Disturbance]:

@@ -101,7 +101,9 @@ def propose(
         row = limits.row(place, limit, pool.less_is_better)
         before = today.rows.get(place)
         change = _change(before, today, chosen)
-        steps = _steps(row, before, _published(place, published), pool.less_is_better)
+        check, model, name = place
+        rows = (file.row(check, model, [name]) for file in published)
+        steps = _steps(row, before, next((each for each in rows if each is not None), None), pool.less_is_better)
         # New software may move a limit; what was accepted stays the measure.
         needs_leave = (step for step in steps if step.too_far and not (change and step.of == _LIMIT))
         if not how.allow_looser and (step := next(needs_leave, None)):
@@ -159,11 +161,6 @@ def _impossible(pool: Pool) -> str | None:
     if middle <= pool.ceiling * (1 + thresholds.CEILING_ROUNDING):
         return None
     return f"the median {figure(middle, pool.unit)} is above what its link can carry, {figure(pool.ceiling, pool.unit)}"
-
-
-def _published(place: RowPlace, files: Sequence[ReferenceFile]) -> ReferenceRow | None:
-    check, model, name = place
-    return next((row for row in (file.row(check, model, [name]) for file in files) if row is not None), None)
 
 
 def _change(before: ReferenceRow | None, today: CurrentFile, chosen: ChosenSamples) -> str:

@@ -294,7 +294,9 @@ def _pools(
         return figure["check"], figure["gpu_model"], figure["rows"][-1], figure["unit"], node_type
 
     entering = [figure for figure in figures if figure["value"] or figure["why"]]
-    mpi = _mpi(entering)
+    # Of each check the MPI that most hosts had last: checks may be of several, and name one differently.
+    libraries = ((str(f["check"]), (f["host"], str(f["mpi"]), f["last"])) for f in entering if f["mpi"] is not None)
+    mpi = {check: _majority(own) for check, own in grouped(libraries).items()}
     by_reason = grouped((not_tuned(figure, mpi.get(str(figure["check"]))), figure) for figure in entering)
     tuned = grouped((key(figure), figure) for figure in by_reason.pop(None, []))
     for reason, own in by_reason.items():
@@ -304,13 +306,6 @@ def _pools(
         _pool(of, own, every[of], spreads.get(str(of[1]), {}))
         for of, own in sorted(tuned.items(), key=lambda item: tuple(map(str, item[0])))
     ]
-
-
-def _mpi(figures: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Of each check the MPI that most hosts had last: checks may be of several, and name one differently."""
-    known = (figure for figure in figures if figure["mpi"] is not None)
-    seen = grouped((str(each["check"]), (each["host"], str(each["mpi"]), each["last"])) for each in known)
-    return {check: chosen for check, own in seen.items() if (chosen := _majority(own)) is not None}
 
 
 def not_tuned(figure: Mapping[str, Any], mpi: str | None) -> str | None:
