@@ -40,9 +40,9 @@ _JOB = """\
 export PYTHONPATH={checkout}
 exec {python} -m benchmarks.soaking.node_run /srv {own} {{{{ sweep|quote }}}} {{{{ level }}}} "$1"
 """
-_INSTALL = (
+INSTALL = (
     "nearfar slurm install --partition all --results /srv/results --user root --state /srv/act --health-output /srv/health"
-    " --timer cron --what act health prolog epilog --apply"
+    " --what act health prolog epilog --apply"
 )
 
 
@@ -94,6 +94,8 @@ class Day:
             ["sh", "-c", program + line.removeprefix("nearfar ") if program else line], env=self.environment, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
+        if not shown and done.returncode:
+            raise SystemExit(f"{line}\n{done.stdout}")
         if shown:
             code = f"(exit code {done.returncode})\n" if done.returncode else ""
             print(f"$ {line}\n{done.stdout}{code}", end="", flush=True)
@@ -122,7 +124,7 @@ def play(folder: Path, every: int) -> None:
         (private.own(name) / "hardware").write_text("good")
     day = Day(private)
     with private:
-        day.type(_INSTALL, shown=False)
+        day.type(INSTALL, shown=False)
         check = Path("/etc/nearfar/health-check")
         seen = f'os.environ["HWLOC_XMLFILE"] = "{private.node}/topo.xml"\nos.environ["NEARFAR_SITE"] = "/srv/site"\nfrom nearfar'
         check.write_text(check.read_text().replace("from nearfar", seen, 1))
