@@ -258,8 +258,9 @@ def page(view: View, ledger: Ledger, name: str) -> Iterator[str]:
     runs = view.facts.runs.get(name, ())
     for run in sorted(runs, key=lambda run: (run.ended, run.check), reverse=True)[:_RUNS]:
         about = f"{run.run} {run.check} {run.verdict}{': ' if run.words else ''}{run.words}"
-        file = "" if run.check == HEALTH else "/result.json" if run.check == RUN else "/verdict.json"
-        read = f" ({run.source}{file})" if run.source and not passes(run.verdict) else ""
+        file = f" ({run.source}/{'result' if run.check == RUN else 'verdict'}.json)"
+        # A health check's file is gone once act has read it.
+        read = "" if run.check == HEALTH or passes(run.verdict) else file
         rows.append(["run", second_text(run.ended), f"{about}{read}"])
     for evidence in (*view.facts.open_evidence.get(name, ()), *view.facts.slow.get(name, ())):
         found, hard = evidence.found_by, evidence.finding.hard

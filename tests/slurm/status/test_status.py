@@ -182,6 +182,18 @@ def test_one_node_in_full(fleet: PlayedFleet, run: Run, capsys: pytest.CaptureFi
     assert f"{bad} host_device_check FAIL" in said
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="health findings count as root's alone")
+def test_no_file_is_named_that_act_has_removed(
+    fleet: PlayedFleet, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = fleet.health_check("n2", missing="g2")
+    run("act")
+    capsys.readouterr()
+    run("status", "n2")
+    said = capsys.readouterr().out
+    assert f"{found} health FAIL\n" in said, said
+
+
 def test_what_was_done_since(fleet: PlayedFleet, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     fleet.wrong("n2")
     run("act")
