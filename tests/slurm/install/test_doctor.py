@@ -49,6 +49,7 @@ class Site:
         self.tool("scontrol", f"""
             echo "$*" >>{folder}/asked
             case "$*" in --version) echo slurm 23.11.4;; *config) cat {folder}/config;; *) cat {folder}/nodes;; esac""")  # fmt: skip
+        self.tool("runuser", "exit 0")
         self.systemd()
         self.config()
         self.nodes(n1="IDLE", n2="IDLE")
@@ -154,6 +155,8 @@ Break = Callable[[Site], object]
      "etc/nearfar/act → nearfar slurm install --apply"),
     (lambda site: (site.root / "etc/nearfar/prolog").unlink(), "scripts", "etc/nearfar/prolog"),
     (lambda site: (site.root / "etc/nearfar/epilog").chmod(0o777), "scripts", "etc/nearfar/epilog"),
+    (lambda site: site.tool("runuser", 'echo "$4: Permission denied" >&2; exit 126'), "scripts",
+     "nobody cannot run Python: /"),
     (lambda site: site.systemd(active="inactive"), "act timer", "nearfar-act.timer: inactive → systemctl daemon-reload && "),
     (lambda site: site.systemd("disabled"), "nightly timer", "nearfar-nightly.timer: disabled → systemctl daemon-reload"),
     (lambda site: site.tool("systemctl", "echo 'not booted with systemd' >&2; exit 1"), "act timer", "not booted with systemd"),
