@@ -36,6 +36,7 @@ CREATE TABLE check_run (
     intermittent TEXT NOT NULL,                      -- JSON list of those that were beyond them in some measurements
     UNIQUE (node, check_name, run)
 );
+CREATE INDEX check_run_last ON check_run (system, node, check_name, known);
 CREATE INDEX check_run_known ON check_run (known);
 CREATE INDEX check_run_passed ON check_run (known) WHERE passed != '[]';
 
