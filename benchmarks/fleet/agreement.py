@@ -174,7 +174,7 @@ def real_drains(nodes: Sequence[RealNights], policy: Policy = POLICY) -> np.ndar
         runs = {name: [run for earlier in past for run in each.runs[earlier]] for name, each in zip(names, nodes)}
         now = (night + 1) * _DAY + 60
         checks = {run.check for these in runs.values() for run in these}
-        last = {name: [LastVerdict(name, check, "", "PASS", "", now, "") for check in checks] for name in names}
+        last = {name: [LastVerdict(check, "", "PASS", "", now) for check in checks] for name in names}
         fleet = judge_nodes(Facts(policy, now, states, Past(), runs=runs, last=last))
         for status in fleet.nodes.values():
             found[names.index(status.node), night] = status.action == DRAIN

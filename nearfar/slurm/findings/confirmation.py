@@ -18,11 +18,16 @@ _NIGHT = _DAY / 2
 
 
 def fails(runs: Iterable[CheckRun], policy: Policy, since: float, now: float) -> list[Evidence]:
-    """All FAILs of one node's runs that began after ``since``, worst first; each figure once, and slow ones only where they are
-    young enough."""
-    runs = tuple(runs)
-    found = [each for newest_first in _by_check(runs, since) for each in _hard(newest_first)]
-    return sorted([*found, *slow_figures(runs, policy, since, now)], key=lambda each: each.severity)
+    """All FAILs of one node's runs that began after ``since``, worst first; each once, of its newest run. Hard ones stand whatever later
+    runs say; slow ones are left out where they are too old."""
+    runs = sorted(runs, key=lambda run: (run.ended, run.run))
+    failures = ((run, finding) for run in runs if run.began > since for finding in run.failures)
+    hard = {
+        (run.check, finding.subject, finding.code): Evidence(run, finding, stands=True, why=HARD)
+        for run, finding in failures
+        if finding.hard
+    }
+    return sorted([*hard.values(), *slow_figures(runs, policy, since, now)], key=lambda each: each.severity)
 
 
 def slow_figures(runs: Iterable[CheckRun], policy: Policy, since: float, now: float) -> list[Evidence]:
@@ -41,16 +46,6 @@ def _by_check(runs: Iterable[CheckRun], since: float) -> Iterator[list[CheckRun]
             checks[run.check].append(run)
     for these in checks.values():
         yield sorted(these, key=lambda run: (run.ended, run.run), reverse=True)
-
-
-def _hard(newest_first: Sequence[CheckRun]) -> list[Evidence]:
-    """It stands whatever later runs say."""
-    found: dict[tuple[str, str | None], Evidence] = {}
-    for run in newest_first:
-        for finding in run.failures:
-            if finding.hard:
-                found.setdefault((finding.subject, finding.code), Evidence(run, finding, stands=True, why=HARD))
-    return list(found.values())
 
 
 def _speed(newest_first: Sequence[CheckRun], policy: Policy, now: float) -> list[Evidence]:

@@ -118,13 +118,11 @@ _HARD = (
 class LastVerdict(NamedTuple):
     """The newest run of a check on a node."""
 
-    node: str
     check: str
     run: str
     verdict: str
     words: str
     known: float
-    source: str
 
 
 def add_run(ledger: Ledger, run: CheckRun, *, answered: SeenTo | None = None) -> None:
@@ -201,11 +199,11 @@ def last_verdicts(ledger: Ledger, system: str, since: float) -> dict[str, list[L
     """The newest run of each check on each node that was known since then, by node."""
     found: dict[str, list[LastVerdict]] = defaultdict(list)
     query = (
-        "SELECT node, check_name, run, verdict, words, max(known) AS known, source FROM check_run "
+        "SELECT node, check_name, run, verdict, words, max(known) AS known FROM check_run "
         "WHERE system = ? AND known >= ? GROUP BY node, check_name"
     )
-    for row in ledger.rows(query, system, since):
-        found[row["node"]].append(LastVerdict(*row))
+    for node, *verdict in ledger.rows(query, system, since):
+        found[node].append(LastVerdict(*verdict))
     return found
 
 

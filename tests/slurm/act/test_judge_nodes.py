@@ -84,8 +84,7 @@ def judged(policy: Policy, nodes: Mapping[str, NodeState], past: Past, runs: Seq
         for name, these in of_node.items()
     }  # fmt: skip
     last = {
-        name: [LastVerdict(r.node, r.check, r.run, r.verdict, "", r.known, "") for r in these]
-        for name, these in of_node.items()
+        name: [LastVerdict(r.check, r.run, r.verdict, "", r.known) for r in these] for name, these in of_node.items()
     }
     return judge(Facts(policy, NOW, nodes, past, evidence, of_node, last, {}, NAMES))
 
