@@ -324,11 +324,11 @@ def test_root_takes_a_reservation_away_in_which_the_nightly_user_s_job_still_run
 ) -> None:
     """The admin host died in the middle of a retest, and Slurm's job goes on."""
     monkeypatch.setattr(reservations, "_PATIENCE", 5.0)
-    reservations.make(site.slurm, "nearfar-retest-1", ["n2"], "nobody")
+    reservations.make(site.slurm, "nearfar-retest-1", ["n2"], "daemon")
     submit = [
         "sbatch",
-        "--uid=nobody",
-        "--gid=nogroup",
+        "--uid=daemon",
+        "--gid=daemon",
         "--reservation=nearfar-retest-1",
         "--chdir=/",
         "--output=/dev/null",
@@ -340,5 +340,5 @@ def test_root_takes_a_reservation_away_in_which_the_nightly_user_s_job_still_run
         reservations.remove(site.slurm, "nearfar-retest-1")
         assert reservations.show(site.slurm) == []
     finally:
-        site.private.run(["scancel", "--user=nobody"])
+        site.private.run(["scancel", "--user=daemon"])
         site.private.run(["scontrol", "delete", "reservationname=nearfar-retest-1"])

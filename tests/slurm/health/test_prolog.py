@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -14,11 +15,13 @@ import pytest
 from nearfar.cli import main
 from nearfar.slurm.controller import Slurm
 from tests.slurm.health.test_health import SYSTEM, hardware
-from tests.support.private_slurm import PrivateSlurm, needed
+from tests.support.private_slurm import PrivateSlurm, needed, search_path
 
 
 def install(folder: Path, health: Path, *words: str) -> Path:
-    """Prolog, epilog and health check in ``folder``, which no PATH of Slurm's is needed for."""
+    """Prolog, epilog and health check in ``folder``; they find the Slurm that is tested."""
+    scontrol = shutil.which("scontrol", path=search_path())
+    words = (*words, *([] if scontrol is None else [f"--slurm-bin={Path(scontrol).parent}"]))
     wanted = ["slurm", "install", "--partition=all", "--results=/nowhere", "--user=nobody", f"--folder={folder}",
               f"--health-output={health}", "--what", "health", "prolog", "epilog", "--apply", *words]  # fmt: skip
     assert main(wanted) == 0
