@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from nearfar.base import (
     MADE_UP,
@@ -50,6 +51,17 @@ class Intake:
 
     refused: list[CouldNotJudge] = field(default_factory=list)
     clocks: dict[str, str] = field(default_factory=dict)
+
+    @contextmanager
+    def refusing(self, path: Path) -> Iterator[None]:
+        """Of what goes wrong with a file, a line."""
+        try:
+            yield
+        except CouldNotJudge as error:
+            self.refused.append(error)
+        except (*MADE_UP, OSError) as error:
+            why = f"{type(error).__name__}: {str(error)[:120]}"
+            self.refused.append(CouldNotJudge(f"{path}: cannot be understood ({why}); not counted"))
 
     @property
     def lines(self) -> list[str]:
@@ -114,7 +126,7 @@ class _Results:
             self._found.refused += refused
             self._check_mounted(sweeps)
         for sweep in sorted(sweeps):
-            with self._refusing(self._folder / sweep):
+            with self._found.refusing(self._folder / sweep):
                 self._sweep(sweep)
 
     def _sweep(self, sweep: str) -> None:
@@ -125,7 +137,7 @@ class _Results:
         before, known = len(self._found.refused), _taken_below(self._ledger, place)
         for result_place in results_directory.folders(self._folder, sweep, self._found.refused):
             if self._key(result_place) not in known:
-                with self._refusing(result_place / result.RESULT):
+                with self._found.refusing(result_place / result.RESULT):
                     self._result(result_place, sweep)
         quiet = self._now - changed > _QUIET and len(self._found.refused) == before
         swept = os.path.lexists(self._folder / sweep / sweep_file.FILE)
@@ -150,16 +162,6 @@ class _Results:
 
     def _taken(self, place: str, stamp: str) -> None:
         self._ledger.write("INSERT OR REPLACE INTO taken VALUES (?, ?)", place, stamp)
-
-    @contextmanager
-    def _refusing(self, path: Path) -> Iterator[None]:
-        try:
-            yield
-        except CouldNotJudge as error:
-            self._found.refused.append(error)
-        except (*MADE_UP, OSError) as error:
-            why = f"{type(error).__name__}: {str(error)[:120]}"
-            self._found.refused.append(CouldNotJudge(f"{path}: cannot be understood ({why}); not counted"))
 
     def _result(self, place: Path, sweep: str) -> None:
         one = result.read(place, self._trust)
@@ -236,30 +238,28 @@ def _read_health(ledger: Ledger, past: Past, policy: Policy, folder: Path, now: 
     found.refused += map(CouldNotJudge, lines)
     taken = []
     for path, one in looks:
-        if known.get(str(path)) == one["run"]:
+        with found.refusing(path):
+            if known.get(str(path)) != one["run"]:
+                _take_in_finding(ledger, past, path, one, now)
             taken.append(path)
-            continue
-        try:
-            at = seconds(one["time"])
-            came = min(_arrival(path, at), now)
-            _refuse_the_future(path, at, now)
-        except (CouldNotJudge, OSError, ValueError) as error:
-            why = f"{one['time']} is not a time; not counted" if isinstance(error, ValueError) else error
-            found.refused.append(error if isinstance(error, CouldNotJudge) else CouldNotJudge(f"{path}: {why}"))
-            continue
-        failures = tuple(Finding.from_raw(each) for each in one["findings"] if each["verdict"] == "FAIL")
-        run = CheckRun(
-            one["node"], HEALTH, one["run"], at, at, one["verdict"], failures, source=str(path), came=came, system=one["system"] or "",
-        )  # fmt: skip
-        # Of a node's checks that found nothing the newest is enough.
-        ledger.write(
-            "DELETE FROM check_run WHERE node = ? AND check_name = ? AND known < ? AND id NOT IN (SELECT check_run FROM finding)",
-            run.node, HEALTH, run.known,
-        )  # fmt: skip
-        add_run(ledger, run, answered=past.answered.get(run.node))
-        ledger.write("INSERT OR REPLACE INTO taken VALUES (?, ?)", str(path), run.run)
-        taken.append(path)
     return taken
+
+
+def _take_in_finding(ledger: Ledger, past: Past, path: Path, one: dict[str, Any], now: float) -> None:
+    at = seconds(one["time"])
+    came = min(_arrival(path, at), now)
+    _refuse_the_future(path, at, now)
+    failures = tuple(Finding.from_raw(each) for each in one["findings"] if each["verdict"] == "FAIL")
+    run = CheckRun(
+        one["node"], HEALTH, one["run"], at, at, one["verdict"], failures, source=str(path), came=came, system=one["system"] or "",
+    )  # fmt: skip
+    # Of a node's checks that found nothing the newest is enough.
+    ledger.write(
+        "DELETE FROM check_run WHERE node = ? AND check_name = ? AND known < ? AND id NOT IN (SELECT check_run FROM finding)",
+        run.node, HEALTH, run.known,
+    )  # fmt: skip
+    add_run(ledger, run, answered=past.answered.get(run.node))
+    ledger.write("INSERT OR REPLACE INTO taken VALUES (?, ?)", str(path), run.run)
 
 
 def has_act(system: str) -> bool:
