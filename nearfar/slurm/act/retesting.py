@@ -186,10 +186,10 @@ def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[M
         if own or policy.step(check, worst.finding.hard) == "drain":
             found = {"check": check, "finding": worst.finding.to_raw(), "run": worst.found_by.run}
             return {"reason": str(reason_of(worst)), **found}, f"drained again: {worst.finding.reason}"
+    failing = ", ".join(sorted({run.check for run in of_node if not passes(run.verdict)}))
     if suspect.drained is None:
-        unjudged = sorted({run.check for run in of_node if not passes(run.verdict)})
-        if unjudged:
-            return suspect.known, f"{', '.join(unjudged)} could not be judged: drained as before"
+        if failing:
+            return suspect.known, f"{failing} could not be judged: drained as before"
         why = "accepted: every check passed"
     else:
         cause = passed_since(suspect.node, of_node, suspect.drained)
@@ -199,7 +199,12 @@ def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[M
     still = next((each for each in suspect.open if not covered(each, of_node)), None)
     if still is not None:
         what = f"{still.found_by.check} {still.finding.subject}"
-        return suspect.known, f"{why}, but no full run that passes covers {what}: drained as before"
+        lacking = (
+            f"{failing} did not pass, and {what} needs a full run that does"
+            if failing
+            else f"no full run covers {what}"
+        )
+        return suspect.known, f"{why}, but {lacking}: drained as before"
     return None, why
 
 

@@ -87,10 +87,19 @@ def test_a_node_that_was_drained_for_a_figure() -> None:
     assert judged(*FULL, ran("peer_check", WRONG))[0], "the system file lets nearfar only observe what that check finds"
 
 
+def test_what_keeps_a_full_run_from_passing_is_named() -> None:
+    """As on a site's first days, without references."""
+    passed, why = judged(*FULL, ran("host_memory_check", verdict="INDETERMINATE"), open_=[evidence()])
+    assert (
+        not passed
+        and "but host_memory_check did not pass, and host_device_check g2:n0 needs a full run that does" in why
+    )
+
+
 def test_open_hard_evidence_has_to_be_covered_too() -> None:
     assert judged(*FULL, open_=[evidence()])[0]
     passed, why = judged(*(replace(run, level="quick") for run in FULL), open_=[evidence()])
-    assert not passed and "no full run that passes covers host_device_check g2:n0: drained as before" in why
+    assert not passed and "no full run covers host_device_check g2:n0: drained as before" in why
 
 
 def test_a_delivered_node_passes_by_every_check() -> None:
