@@ -48,7 +48,7 @@ from .site_file import (
 )
 from .standard_streams import say
 from .text import columns, compiled, grouped, listed, printable, printable_lines, short_host_name, user_name
-from .times import day_text, day_time, minute_text, name_text, second_text, utc_text, utc_time
+from .times import day_text, minute_text, name_text, parse_since, second_text, utc_text, utc_time
 from .verdicts import NOT_JUDGED, ORDER, VERDICTS, Finding, good, passes, shown_verdict, worst
 
 #: Modules that only those load who need them.

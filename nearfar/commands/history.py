@@ -19,6 +19,7 @@ from nearfar.base import (
     day_text,
     did_you_mean,
     minute_text,
+    parse_since,
     plural,
     say,
     utc_text,
@@ -171,7 +172,7 @@ def _question(args: argparse.Namespace, store: History) -> RowFilter:
     systems = store.systems()
     if not systems:
         raise CouldNotJudge(f"{store.directory}: no history yet; every run of nearfar validate is kept there")
-    since = history.parse_since(args.since, datetime.now(timezone.utc))
+    since = None if args.since is None else parse_since(args.since, datetime.now(timezone.utc))
     if args.system is None and len(systems) > 1:
         if args.node is None and args.metric is None:
             return RowFilter(None, check=args.check, since=since)

@@ -20,6 +20,7 @@ from nearfar.base import (
     file_lock,
     grouped,
     minute_text,
+    parse_since,
     site_directories,
     site_files,
     write_atomically,
@@ -172,7 +173,7 @@ def _question(args: argparse.Namespace, store: History) -> RowFilter:
     if args.system not in store.systems():
         known = ", ".join(store.systems()) or "none"
         raise CouldNotJudge(f"{store.directory}: no run of {args.system} (runs of: {known}); {_measure(args.system)}")
-    since = history.parse_since(args.since, datetime.now(timezone.utc))
+    since = None if args.since is None else parse_since(args.since, datetime.now(timezone.utc))
     nodes = None if args.nodes is None else systems.expand(args.nodes, "--nodes")
     missing = sorted(set(nodes or ()) - set(store.nodes(args.system)))
     if missing:

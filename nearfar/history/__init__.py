@@ -16,4 +16,4 @@ from .recording import record
 from .rows import figure_rows, short_name
 from .schema import unsound
 from .series import LESS_IS_BETTER, Series
-from .store import History, RowFilter, parse_since, trusted
+from .store import History, RowFilter, trusted

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge, NearfarError, day_text, day_time
+from nearfar.base import CouldNotJudge
 
 from .lazy_polars import pl
 from .places import COMPACTED, VERSION, word
@@ -203,15 +202,3 @@ def in_order(rows: pl.DataFrame) -> pl.DataFrame:
     epochs = recordings.sort("node", "sequence", "recorded", "source").with_columns(back.over("node").alias("epoch"))
     ordered = rows.join(epochs.select("source", "epoch"), on="source", how="left")
     return ordered.sort("node", "epoch", "started", "sequence", "check", "metric")
-
-
-def parse_since(text: str | None, now: datetime) -> datetime | None:
-    """The time that ``--since`` names: a day, ``2026-11-01``, or a span back from now, ``30d``, ``12w``, ``24h``. Raises
-    ``NearfarError`` for anything else."""
-    if text is None:
-        return None
-    span = re.fullmatch(r"(\d{1,5})([hdw])", text)
-    try:
-        return now - timedelta(hours=int(span[1]) * {"h": 1, "d": 24, "w": 168}[span[2]]) if span else day_time(text)
-    except ValueError:
-        raise NearfarError(f"--since {text}: expected a day such as {day_text(now)}, or 24h, 30d, 12w") from None

@@ -85,7 +85,7 @@ def test_json_has_every_run(ask: Any) -> None:
             3,
             "no run since 2026-11-20 00:00; the last was 2026-11-07",
         ),
-        (("--since", "yesterday"), 2, "expected a day such as"),
+        (("--since", "yesterday"), 2, "a day such as"),
         (("--record", "/nowhere"), 2, "no run directory"),
     ],
 )

@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 from nearfar import history
-from nearfar.base.errors import CouldNotJudge, NearfarError
+from nearfar.base.errors import CouldNotJudge
 from nearfar.base.files import file_lock
-from nearfar.history import History, RowFilter, compaction, parse_since, record, schema
+from nearfar.history import History, RowFilter, compaction, record, schema
 from tests.data.runs import nightly
 
 METRIC = RowFilter(metric="sole.n0_g0")
@@ -165,15 +165,6 @@ def test_a_lost_counter_goes_on_where_it_was(tmp_path: Path) -> None:
     shutil.rmtree(next(directory.rglob("sequence")))
     kept(tmp_path, ["2026-11-03"], ("gpu001",))
     assert opened(directory)[0].rows(METRIC)["sequence"].to_list() == [1, 2, 3]
-
-
-def test_since() -> None:
-    now = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
-    assert parse_since("2026-11-01", now) == datetime(2026, 11, 1, tzinfo=timezone.utc)
-    assert parse_since("30d", now) == now - timedelta(days=30)
-    for bad in ("yesterday", "30", "2026-13-01", "1e9d"):
-        with pytest.raises(NearfarError):
-            parse_since(bad, now)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another user's file")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import re
 import time
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, NearfarError, columns
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, NearfarError, columns, parse_since
 from nearfar.commands import print_json
 from nearfar.slurm.act import View, admin_host, dry_run, node_states, view_of
 from nearfar.slurm.controller import Slurm
@@ -29,7 +28,6 @@ Needs no special rights and changes nothing. It shows what the last act recorded
 exit codes: 0 nothing needs you; 2 wrong use, or no such node; 3 something does (a faulty node in use, a drained node, an untrusted
 file, a sweep, act or health check that has stopped), or slurmctld does not answer (--since asks the ledger alone)
 """
-_SPANS = {"m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +48,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read the ledger and Slurm, and print what is asked for."""
     names, options = act_arguments.nodes(args), act_arguments.options(args)
-    since = None if args.since is None else _since(args.since, time.time())
+    since = None
+    if args.since is not None:
+        since = 0.0 if args.since == "all" else parse_since(args.since, datetime.now(timezone.utc)).timestamp()
     ledger = Ledger.read_only(options.state)
     if args.export is not None:
         if ledger is None or args.export.exists():
@@ -92,18 +92,3 @@ def _print(args: argparse.Namespace, view: View, ledger: Ledger, names: Sequence
         waiting = any(view.fleet.nodes[name].state in node_states.WAITING for name in names)
         return EXIT_COULD_NOT_JUDGE if waiting else EXIT_GOOD
     return EXIT_COULD_NOT_JUDGE if status_page.waits(view, watch) else EXIT_GOOD
-
-
-def _since(text: str, now: float) -> float:
-    """Seconds since 1970 of ``24h``, ``2026-11-20``, ``2026-11-20T09:00:00Z``, ``all``. Raises ``NearfarError``."""
-    if text == "all":
-        return 0.0
-    match = re.fullmatch(r"(\d{1,6})([mhd])", text)
-    if match is not None:
-        return now - int(match[1]) * _SPANS[match[2]]
-    try:
-        at = datetime.fromisoformat(text.removesuffix("Z"))
-    except ValueError:
-        forms = "24h, 7d, a date as 2026-11-20, a time as 2026-11-20T09:00:00Z, or all"
-        raise NearfarError(f"--since '{text}': give {forms}") from None
-    return (at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp()

@@ -198,13 +198,13 @@ def _slurm_conf(site: Installation) -> str:
 
 def _is_set(name: str, value: str, now: str) -> bool:
     """Whether a setting serves; an interval and states of the site's own do, and so does a program that calls ours."""
-    words = {*re.split(r"[,|\s]+", now.upper())}
+    values = {*re.split(r"[,|\s]+", now.upper())}
     if name == "HealthCheckInterval":
         return re.match("[1-9]", now) is not None
     if name == "HealthCheckNodeState":
-        return not words.isdisjoint(("ANY", "START_ONLY", "IDLE"))
+        return not values.isdisjoint(("ANY", "START_ONLY", "IDLE"))
     if name == "PrologFlags":
-        return value.upper() in words
+        return value.upper() in values
     return any(_calls(path, value) for word in re.split(r"[,\s]+", now) for path in (glob.glob(word) or [word]))
 
 
