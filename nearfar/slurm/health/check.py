@@ -24,13 +24,13 @@ from nearfar.base import (
     CouldNotJudge,
     Finding,
     NearfarError,
+    files,
     places,
     printable,
     short_host_name,
     site_directories,
     utc_text,
     worst,
-    write_atomically,
 )
 from nearfar.site import HEALTH, Policy
 from nearfar.slurm.controller import Refused, Slurm
@@ -118,7 +118,7 @@ def _checked(options: HealthOptions, node: str, place: Path, as_json: bool) -> i
         kept = dict(seen.past) if problem is None else kept
     if kept != past:
         text = json.dumps({"schema": _STATE_SCHEMA, "sources": kept}, ensure_ascii=False) + "\n"
-        write_atomically(state, text, "this has to be a local disk")
+        files.write_atomically(state, text, "this has to be a local disk")
     if options.drain and policy is not None and may_drain:
         task = partial(_drain, node, evidence[0], finding["run"], policy, options.slurm_path)
         answer = apart.answers({"drain": task}, _DRAIN, locks)["drain"]
@@ -212,11 +212,9 @@ def _make(folder: Path) -> None:
 
 def _read_state(path: Path) -> dict[str, Any]:
     """What the last check kept; empty where there was none, or it is torn: then everything begins anew."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return dict(found["sources"]) if found["schema"] == _STATE_SCHEMA else {}
-    except (OSError, ValueError, TypeError, KeyError):
-        return {}
+    found = files.json_or_none(path)
+    sources = found.get("sources") if isinstance(found, dict) and found.get("schema") == _STATE_SCHEMA else None
+    return sources if isinstance(sources, dict) else {}
 
 
 #: Seconds that each of Slurm's commands may take.
