@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from nearfar.base import Finding, minute_text, passes, second_text
+from nearfar.base import Finding, grouped, minute_text, passes, second_text
 from nearfar.site import HEALTH, Policy
 from nearfar.slurm.controller import NodeState
 from nearfar.slurm.drains import DrainCaps, objections, our_reason, reasons
@@ -63,10 +62,7 @@ def judge(facts: Facts) -> Fleet:
     against = {
         node: [*facts.evidence.get(node, ()), *_slow_ever(facts, node)] for node in {*facts.evidence, *facts.runs}
     }
-    tested: dict[str, set[str]] = defaultdict(set)
-    for node, these in facts.last.items():
-        for each in these:
-            tested[each.check].add(node)
+    tested = grouped((each.check, node) for node, these in facts.last.items() for each in these)
     shared = blamed(against, tested, facts.policy)
     many = {(node, fault.key): fault for fault in shared for node in fault.nodes}
     names = {

@@ -3,7 +3,6 @@ nothing written to either."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from nearfar.base import (
     NodeListError,
     SiteFile,
     did_you_mean,
+    grouped,
     node_set,
     short_host_name,
     site_directories,
@@ -140,10 +140,7 @@ def _evidence_of_other_systems(ledger: Ledger, options: ActOptions, nodes: Mappi
         options.policy.system,
     )
     files = site_files("systems", site_directories())
-    found: dict[str, set[str]] = defaultdict(set)
-    for row in rows:
-        if row["node"] in nodes:
-            found[row["system"]].add(row["node"])
+    found = grouped((row["system"], row["node"]) for row in rows if row["node"] in nodes)
     for system, these in sorted(found.items()):
         if intake.has_act(system):
             continue

@@ -3,12 +3,11 @@ on many nodes at once is a reference, a driver or the power, and not the nodes."
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from nearfar.base import Finding
+from nearfar.base import Finding, grouped
 from nearfar.site import Policy
 from nearfar.slurm.ledger import HARD, CheckRun, Evidence
 
@@ -40,11 +39,7 @@ def slow_figures(runs: Iterable[CheckRun], policy: Policy, since: float, now: fl
 
 
 def _by_check(runs: Iterable[CheckRun], since: float) -> Iterator[list[CheckRun]]:
-    checks: dict[str, list[CheckRun]] = defaultdict(list)
-    for run in runs:
-        if run.began > since:
-            checks[run.check].append(run)
-    for these in checks.values():
+    for these in grouped((run.check, run) for run in runs if run.began > since).values():
         yield sorted(these, key=lambda run: (run.ended, run.run), reverse=True)
 
 
@@ -142,11 +137,10 @@ def blamed(
     Wrong data is never among it: whatever its cause, jobs on these nodes would have it too, and not know. ``found``: by node, closed
     evidence as well. It counts with what is open and was found before it was closed, so that clearing half of the nodes leaves the other
     half as they were; what is found after it is another fault. ``tested``: the nodes that each check ran on within ``max_age``."""
-    failing: dict[tuple[str, str, bool], list[tuple[Evidence, str]]] = defaultdict(list)
-    for node, these in found.items():
-        for each in these:
-            if each.finding.code != WRONG_DATA and each.finding.subject:
-                failing[each.metric].append((each, node))
+    failing = grouped(
+        (each.metric, (each, node)) for node, these in found.items() for each in these
+        if each.finding.code != WRONG_DATA and each.finding.subject
+    )  # fmt: skip
     blames = []
     for (check, metric, hard), places in sorted(failing.items()):
         first = min((each.found_by.known for each, _ in places if each.closed_at == inf), default=inf)

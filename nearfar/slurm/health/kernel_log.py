@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from nearfar.base import Finding, process
+from nearfar.base import Finding, grouped, process
 from nearfar.topology.inventory import Event, LogLine, Ring, kernel_lines
 
 from . import messages
@@ -71,9 +70,7 @@ def classify(now: Now, ring: Ring, previous: PreviousBoot = ((), "")) -> Seen:
     elif records and now.past and (lost := records[0].sequence - last - 1) > 0:
         unread.append(f"the kernel's log: {lost} lines since the last health check are gone from /dev/kmsg")
     reported = kernel_lines.events(lines)
-    together: dict[tuple[str, str, int, str], list[Event]] = defaultdict(list)
-    for event in reported:
-        together[event.kind, event.pci, event.number, _kind(event)].append(event)
+    together = grouped(((event.kind, event.pci, event.number, _kind(event)), event) for event in reported)
     for (_, _, _, kind), same in together.items():
         if kind == APPLICATION:
             notes.append(_finding(now, kind, same, None))

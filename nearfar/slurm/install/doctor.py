@@ -17,6 +17,7 @@ from nearfar.base import (
     CouldNotJudge,
     NearfarError,
     find_program,
+    listed,
     plural,
     process,
     site_directories,
@@ -113,8 +114,7 @@ def _scripts(site: Installation) -> str:
     options, files = site.options, rendered(site.options)
     changed = [str(change.place) for change in changes(files, site.installed, site.root)]
     if changed:
-        more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
-        raise NearfarError(f"not as they would be rendered now: {', '.join(changed[:3])}{more}")
+        raise NearfarError(f"not as they would be rendered now: {listed(changed)}")
     if {"act", *ON_NODES} & {*options.what}:
         try:
             if str(site.root) == os.sep:  # an image is made by whoever makes it

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from math import inf
 from typing import Any, NamedTuple
 
-from nearfar.base import Finding, good, utc_time
+from nearfar.base import Finding, good, grouped, utc_time
 
 from .actions import SeenTo
 from .ledger import Ledger
@@ -158,20 +157,17 @@ def _seen_again(ledger: Ledger, run: CheckRun, finding: Finding) -> bool:
 
 def runs_since(ledger: Ledger, system: str, oldest: float, nodes: Collection[str]) -> dict[str, list[CheckRun]]:
     """The check runs of some nodes that were known since ``oldest``, by node, with their FAILs."""
-    found: dict[str, list[CheckRun]] = defaultdict(list)
-    names = sorted(nodes)
+    names, found = sorted(nodes), list[CheckRun]()
     for part in (names[start : start + _PART] for start in range(0, len(names), _PART)):
         query = f"known >= ? AND system = ? AND node IN ({','.join('?' * len(part))})"
         rows = ledger.rows(f"SELECT * FROM check_run WHERE {query}", oldest, system, *part)
-        failures: dict[int, list[Finding]] = defaultdict(list)
-        for row in ledger.rows(
+        documents = ledger.rows(
             f"SELECT check_run, document FROM finding WHERE check_run IN (SELECT id FROM check_run WHERE {query})",
             oldest, system, *part,
-        ):  # fmt: skip
-            failures[row["check_run"]].append(Finding.from_raw(json.loads(row["document"])))
-        for row in rows:
-            found[row["node"]].append(_check_run(row, failures[row["id"]]))
-    return dict(found)
+        )  # fmt: skip
+        failures = grouped((row["check_run"], Finding.from_raw(json.loads(row["document"]))) for row in documents)
+        found += [_check_run(row, failures.get(row["id"], ())) for row in rows]
+    return grouped((run.node, run) for run in found)
 
 
 _SAME = ("node", "run", "started", "ended", "verdict", "source", "words", "came", "system")
@@ -197,14 +193,11 @@ def slow_nodes(ledger: Ledger, system: str, since: float) -> set[str]:
 
 def last_verdicts(ledger: Ledger, system: str, since: float) -> dict[str, list[LastVerdict]]:
     """The newest run of each check on each node that was known since then, by node."""
-    found: dict[str, list[LastVerdict]] = defaultdict(list)
     query = (
         "SELECT node, check_name, run, verdict, words, max(known) AS known FROM check_run "
         "WHERE system = ? AND known >= ? GROUP BY node, check_name"
     )
-    for node, *verdict in ledger.rows(query, system, since):
-        found[node].append(LastVerdict(*verdict))
-    return found
+    return grouped((node, LastVerdict(*verdict)) for node, *verdict in ledger.rows(query, system, since))
 
 
 def last_measured(ledger: Ledger, system: str) -> dict[str, float]:
@@ -218,14 +211,12 @@ def last_measured(ledger: Ledger, system: str) -> dict[str, float]:
 
 def evidence_in(ledger: Ledger, system: str, since: float = inf) -> dict[str, list[Evidence]]:
     """All hard evidence that is open, or was known since then, by node, worst first."""
-    found: dict[str, list[Evidence]] = defaultdict(list)
+    found = []
     for row in ledger.rows(f"{_HARD} AND (closed_by IS NULL OR known >= ?)", system, since):
         finding = Finding.from_raw(json.loads(row["document"]))
         closed = inf if row["closed_at"] is None else float(row["closed_at"])
-        found[row["node"]].append(
-            Evidence(_check_run(row, (finding,)), finding, stands=True, why=HARD, closed_at=closed)
-        )
-    return {node: sorted(these, key=lambda each: each.severity) for node, these in found.items()}
+        found.append(Evidence(_check_run(row, (finding,)), finding, stands=True, why=HARD, closed_at=closed))
+    return grouped((each.found_by.node, each) for each in sorted(found, key=lambda each: each.severity))
 
 
 def close_findings(ledger: Ledger, node: str, action: int, until: float, at: float) -> int:

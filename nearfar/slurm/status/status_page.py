@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nearfar.base import MESSAGES, NearfarError, columns, minute_text, passes, plural, second_text, utc_text
+from nearfar.base import MESSAGES, NearfarError, columns, grouped, minute_text, passes, plural, second_text, utc_text
 from nearfar.site import HEALTH
 from nearfar.slurm.act import NodeStatus, View, node_states
 from nearfar.slurm.controller import NodeState, node_names
@@ -139,15 +139,12 @@ def _shared(fault: SharedFault, system: str) -> Iterator[str]:
 
 def alike(nodes: Sequence[NodeStatus]) -> list[list[NodeStatus]]:
     """The nodes with the same cause together, alike but for figures, runs and the node's name; who waits longest first."""
-    found: dict[tuple[object, ...], list[NodeStatus]] = {}
-    for node in nodes:
-        found.setdefault(_alike(node), []).append(node)
 
     def order(these: list[NodeStatus]) -> tuple[object, ...]:
         since, parts = _since(these), re.split(r"(\d+)", these[0].node)
         return since is None, since or 0.0, [int(part) if part.isdigit() else part for part in parts]
 
-    return sorted(found.values(), key=order)
+    return sorted(grouped((_alike(node), node) for node in nodes).values(), key=order)
 
 
 def said_of(these: Sequence[NodeStatus]) -> list[str]:
