@@ -68,7 +68,6 @@ class Slurm:
         self.environ = {**(os.environ if environ is None else environ), "TZ": "UTC", "LC_ALL": "C"}
         # A site's habit of relative or local times would change what is read here.
         self.environ["SLURM_TIME_FORMAT"] = "standard"
-        self._version = ""
         self._cluster: str | None = None
         self._ahead = 0.0
         conf = self.environ.get("SLURM_CONF")
@@ -114,15 +113,13 @@ class Slurm:
 
     def version(self) -> str:
         """Slurm's version as ``22.05``. Raises ``NearfarError`` for one older than 22.05."""
-        if not self._version:
-            text = self.call("scontrol", "--version")
-            match = _VERSION.search(text)
-            if match is None:
-                raise CouldNotJudge(f"scontrol --version prints '{text.strip()[:60]}', not a version")
-            if match[0] < OLDEST:
-                raise NearfarError(f"Slurm {match[0]} is too old: {OLDEST} or later is needed")
-            self._version = match[0]
-        return self._version
+        text = self.call("scontrol", "--version")
+        match = _VERSION.search(text)
+        if match is None:
+            raise CouldNotJudge(f"scontrol --version prints '{text.strip()[:60]}', not a version")
+        if match[0] < OLDEST:
+            raise NearfarError(f"Slurm {match[0]} is too old: {OLDEST} or later is needed")
+        return match[0]
 
     def started(self) -> float | None:
         """When slurmctld was started, in seconds since 1970; None where it does not say."""

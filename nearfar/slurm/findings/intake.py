@@ -232,10 +232,9 @@ def _read_health(ledger: Ledger, past: Past, policy: Policy, folder: Path, now: 
     trust.check_parents()
     trust.directory(folder)
     known = _taken_below(ledger, str(folder))
-    looks, lines = finding_files.all_of(folder, trust)
+    looks = finding_files.all_of(folder, trust, found.refused)
     for gone in known.keys() - {str(path) for path, _ in looks}:
         ledger.write("DELETE FROM taken WHERE place = ?", gone)
-    found.refused += map(CouldNotJudge, lines)
     taken = []
     for path, one in looks:
         with found.refusing(path):

@@ -64,35 +64,34 @@ def read(path: Path, trust: Trust) -> dict[str, Any]:
     return raw
 
 
-def all_of(folder: Path, trust: Trust) -> tuple[list[tuple[Path, dict[str, Any]]], list[str]]:
+def all_of(folder: Path, trust: Trust, refused: list[CouldNotJudge]) -> list[tuple[Path, dict[str, Any]]]:
     """The findings of a directory, the newest of each node and those that are kept, each run once with its file (the kept
-    one, where there are two: what ``forget`` takes); and a line for each file or directory that is not believed."""
+    one, where there are two: what ``forget`` takes). ``refused`` takes why a file or directory is not believed."""
     found: dict[tuple[str, str], tuple[Path, dict[str, Any]]] = {}
-    refused: list[str] = []
     newest = _entries(folder, trust, refused)
     kept = folder / KEPT
-    nodes = _entries(kept, trust, refused) if not refused and os.path.lexists(kept) else []
+    nodes = _entries(kept, trust, refused) if os.path.lexists(kept) else []
     for path in (*(path for node in nodes for path in _entries(node, trust, refused)), *newest):
         if path.suffix != ".json":
             continue
         try:
             one = read(path, trust)
         except CouldNotJudge as error:
-            refused.append(str(error))
+            refused.append(error)
             continue
         there, same = found.setdefault((one["node"], one["run"]), (path, one))
         if same != one:
-            refused.append(f"{path}: run {one['run']} has something else in {there}; not counted")
-    return list(found.values()), refused
+            refused.append(CouldNotJudge(f"{path}: run {one['run']} has something else in {there}; not counted"))
+    return list(found.values())
 
 
-def _entries(place: Path, trust: Trust, refused: list[str]) -> list[Path]:
+def _entries(place: Path, trust: Trust, refused: list[CouldNotJudge]) -> list[Path]:
     """What is in a directory that is believed, but for what is still being written; else nothing, and a line."""
     try:
         trust.directory(place)
         return sorted(path for path in place.iterdir() if not path.name.startswith("."))
     except CouldNotJudge as error:
-        refused.append(str(error))
+        refused.append(error)
     except OSError as error:
-        refused.append(f"{place}: cannot be listed: {error.strerror}; not counted")
+        refused.append(CouldNotJudge(f"{place}: cannot be listed: {error.strerror}; not counted"))
     return []

@@ -169,7 +169,8 @@ def test_a_directory_of_findings_that_is_called_kept(tmp_path: Path) -> None:
     for place in (folder, folder.parent):
         place.chmod(0o755)
     store(folder, look("00000001", ABSENT))
-    found, refused = finding_files.all_of(folder, Trust(folder, frozenset({os.geteuid()})))
+    refused: list[CouldNotJudge] = []
+    found = finding_files.all_of(folder, Trust(folder, frozenset({os.geteuid()})), refused)
     assert not refused and len(found) == 1
     finding_files.forget([folder / "n1.json", *(path for path, _ in found)])
     assert (folder / "n1.json").exists() and not kept(folder)
@@ -218,7 +219,8 @@ def test_killed_at_any_moment(health: Path, at: int) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code, str(health), passed, str(at)], env={**os.environ, "PYTHONPATH": str(CHECKOUT)}
     )
-    found, refused = finding_files.all_of(health, Trust(health, frozenset({os.geteuid()})))
+    refused: list[CouldNotJudge] = []
+    found = finding_files.all_of(health, Trust(health, frozenset({os.geteuid()})), refused)
     assert not refused, "nothing half may be in the way of the readers"
     failed = {one["run"] for _, one in found if one["verdict"] == "FAIL"}
     assert failed == {"00000001", "00000002"}, f"ended with {done.returncode} at step {at}"
