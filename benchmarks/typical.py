@@ -21,10 +21,7 @@ _HEAD = "# Learnt from the healthy ones of site/published-nodes/: python benchma
 def text() -> str:
     """The file that the published nodes of this checkout give."""
     shares = learnt(healthy_shares(published_nodes([CHECKOUT / "site"])).values())
-    lines = (
-        f"  {name}: {{typical: {each.typical:g}, least: {each.least:g}, greatest: {each.greatest:g}, nodes: {each.nodes}}}\n"
-        for name, each in shares.items()
-    )
+    lines = (f"  {name}: {{typical: {each.typical:g}, nodes: {each.nodes}}}\n" for name, each in shares.items())
     return _HEAD + "".join(lines)
 
 

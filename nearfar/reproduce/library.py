@@ -205,7 +205,9 @@ def _kind_and_name(node: Node, figure: CapturedFigure) -> tuple[str, str]:
     way, several = _way(cell)
     path = cell_class(replace(node, peers={}) if "staged" in options else node, cell)
     if kinds == {"host"}:
-        count = f"{len(cell.gpus)} GPUs at once " if len(cell.gpus) > 1 else ""
+        roots = len({gpu.host_bridge for gpu in node.gpus if gpu.index in cell.gpus})
+        shared = f"through {plural(roots, 'host bridge')} " if roots < len(cell.gpus) else ""
+        count = f"{len(cell.gpus)} GPUs at once {shared}" if len(cell.gpus) > 1 else ""
         kind = "far host memory" if path in ("off_socket", "on_socket") else "host memory"
         kind = "several GPUs and host memory" if count else f"{kind}, {'both ways' if several else 'one way'}"
         return kind, f"{count}{path} {way}{behind}{one}"

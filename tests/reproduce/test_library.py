@@ -110,13 +110,21 @@ def test_nodes_are_predicted_from_the_others_as_well_as_the_manual_says() -> Non
     """The error of a figure of a node that nothing was learnt from; benchmarks/studies/prediction.md has what is outside and why."""
     every = comparisons(published_nodes(SITE))
     counted = [each for each in every if each.counted]
-    assert sum(each.kind == "set aside" for each in every) <= 8
+    assert sum(each.kind == "set aside" for each in every) <= 15
     errors = [abs(1 - each.ratio) for each in counted if each.ratio is not None]
-    assert median(errors) <= 0.046, f"{median(errors):.3f}"
-    assert sum(error <= 0.15 for error in errors) >= 0.80 * len(counted)
-    assert sum(each.in_range for each in counted) >= 0.85 * len(counted)
+    assert median(errors) <= 0.047, f"{median(errors):.3f}"
+    assert sum(error <= 0.15 for error in errors) >= 0.82 * len(counted)
+    assert sum(each.in_range for each in counted) >= 0.88 * len(counted)
     wide = [each for each in counted if each.typical and (each.greatest_expected or 0) > 1.42 * each.typical]
     assert not wide, wide
+
+
+def test_kernels_have_a_share_of_their_own_of_the_link() -> None:
+    """H100 and H800 by kernels: 35 and 38 GB/s from host memory, 53 into it."""
+    every = {(each.node.name, each.figure): each for each in comparisons(published_nodes(SITE))}
+    for figure, least, most in (("near h2d /sm", 33, 40), ("near d2h /sm", 50, 57.6)):
+        typical = every["h100-sxm-x8-kernels", figure].typical
+        assert typical is not None and least < typical < most, (figure, typical)
 
 
 def test_the_shares_are_those_of_the_published_nodes() -> None:
@@ -135,11 +143,11 @@ def test_a_node_of_another_name_is_refused(tmp_path: Path) -> None:
     ("entry", "says"),
     [
         (
-            "{typical: 0.9, least: .nan, greatest: 1, nodes: 1}",
-            ":3: shares.far.least: expected a finite number, found NaN",
+            "{typical: .nan, nodes: 1}",
+            ":3: shares.far.typical: expected a finite number, found NaN",
         ),
-        (f"{{typical: {'9' * 400}, least: 1, greatest: 2, nodes: 1}}", "expected a finite number"),
-        ("{typical: 0.9, least: 1, greatest: 2, nodes: 1}", ":3: shares: far: typical lies outside least to greatest"),
+        (f"{{typical: {'9' * 400}, nodes: 1}}", "expected a finite number"),
+        ("{typical: 0.9, least: 0.8, greatest: 1, nodes: 1}", ":3: shares.far: unknown key"),
     ],
 )
 def test_typical_shares_without_sense_are_refused(tmp_path: Path, entry: str, says: str) -> None:

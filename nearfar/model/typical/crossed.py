@@ -27,7 +27,7 @@ def limits_of(cell: Cell, node_type: NodeType) -> list[Limit]:
 
 
 def _kind(flow: Flow, node: Node) -> str:
-    if flow.kind == "host" and not flow.pageable and not (flow.sm and flow.direction == "d2h"):
+    if flow.kind == "host" and not flow.pageable:
         return "host"
     if flow.kind != "peer" or (path := flow_class(node, flow)) == "unknown":
         raise NotDescribed
@@ -158,6 +158,11 @@ def of_host(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
             what = ways[0] if len(ways) == 1 else "both"
             if len(known) == len(gpus) * len(ways):
                 yield Limit(f"p{package.index}.{what}", steps(f"package.{what}", gpus[0].link, sum(known)), flows)
+    for gpu in gpus_of(cell, node):
+        for way in ("h2d", "d2h"):
+            if kernels := weights(f for f in cell.flows if gpu.index in f.gpus and f.direction == way and f.sm):
+                alike = limit(f"g{gpu.index}.{way}.sm", f"host.sm.{way}", gpu.link, [way], kernels)
+                yield replace(alike, steps=alike.steps[:1])  # kernels of one generation say nothing of another's
 
 
 def of_staged(cell: Cell, node_type: NodeType) -> Iterator[Limit]:

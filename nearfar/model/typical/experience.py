@@ -15,24 +15,19 @@ from .crossed import limits_of
 from .limits import Limit, NotDescribed
 
 FILE = "typical.yaml"
-#: A range is as wide as what machines differ by; of fewer machines than this as wide as it may be.
-_ENOUGH = 4
-_LEAST_SPREAD = 0.10
-_MOST_SPREAD = 0.15
-#: Of paths through far memory or the link between packages, and copies that the driver stages in host memory.
-_LEAST_SPREAD_FAR, _MOST_SPREAD_FAR = 0.25, 0.40
-_FAR = ("far", "across", "staged")
+#: How far healthy machines lie from what is typical: nine of ten within it, each predicted from the others (``nearfar reproduce --nodes``).
+_SPREAD = 0.15
+#: The same for far memory, the link between packages, and copies that the driver stages in host memory.
+_SPREAD_FAR, _FAR = 0.40, ("far", "across", "staged")
 #: A copy across packages that is as fast as its link tells nothing of what the packages' own link carries.
 _AS_FAST_AS_THE_LINK = 0.88
 
 
 @dataclass(frozen=True)
 class Share:
-    """What is typical of a share, and the range of healthy machines; ``nodes`` of them are known."""
+    """What is typical of a share: the median of ``nodes`` healthy machines."""
 
     typical: float
-    least: float
-    greatest: float
     nodes: int
 
 
@@ -63,7 +58,7 @@ def healthy_shares(nodes: Iterable[PublishedNode]) -> dict[str, dict[str, float]
 def learnt(shares: Iterable[Mapping[str, float]]) -> dict[str, Share]:
     """What the shares of several nodes have in common."""
     found = grouped(named for of_node in shares for named in of_node.items())
-    return {name: _share(name, values) for name, values in sorted(found.items())}
+    return {name: Share(float(f"{median(values):.3g}"), len(values)) for name, values in sorted(found.items())}
 
 
 @lru_cache(maxsize=4)
@@ -79,9 +74,6 @@ def experience_from(file: SiteFile) -> Experience:
     """The shares of a file. Raises ``SiteFileError`` with the line of what is wrong."""
     file.check("typical-1")
     file.check_finite()
-    for name, entry in file.data["shares"].items():
-        if not entry["least"] <= entry["typical"] <= entry["greatest"]:
-            raise file.error(f"shares: {name}: typical lies outside least to greatest", "shares", name)
     return {name: Share(**entry) for name, entry in file.data["shares"].items()}
 
 
@@ -103,16 +95,6 @@ def _rate(figure: CapturedFigure, limit: Limit) -> float:
     return one * len(limit.flows)
 
 
-def _share(name: str, values: Sequence[float]) -> Share:
-    typical = median(values)
-    least, most = (_LEAST_SPREAD_FAR, _MOST_SPREAD_FAR) if name.startswith(_FAR) else (_LEAST_SPREAD, _MOST_SPREAD)
-    below, above = most, most
-    if len(values) >= _ENOUGH:
-        below = min(most, max(least, 1 - min(values) / typical))
-        above = min(most, max(least, max(values) / typical - 1))
-    lowest, highest = typical * (1 - below), typical * (1 + above)
-    return Share(_three(typical), _three(lowest), _three(highest), len(values))
-
-
-def _three(value: float) -> float:
-    return float(f"{value:.3g}")
+def spread(name: str) -> float:
+    """The part of a share by which healthy machines differ from it; nothing for a figure of the node type itself (an empty name)."""
+    return _SPREAD_FAR if name.startswith(_FAR) else _SPREAD if name else 0.0

@@ -10,7 +10,7 @@ from nearfar.cells import Cell, Flow
 from nearfar.model.prediction import Constraint, NodeType, max_min
 
 from .crossed import limits_of
-from .experience import Experience, Share
+from .experience import Experience, Share, spread
 from .limits import Limit, NotDescribed
 
 
@@ -37,7 +37,7 @@ def typical_rate(
     except NotDescribed:
         return None
     known = [(limit, *found) for limit in limits if (found := _share(limit, experience)) is not None]
-    rates = [_rates(cell, known, bound, until_last) for bound in ("typical", "least", "greatest")]
+    rates = [_rates(cell, known, way, until_last) for way in (0, -1, 1)]
     total, least, greatest = (sum(each.values()) for each in rates)
     if not math.isfinite(total):
         return None
@@ -52,15 +52,17 @@ def _share(limit: Limit, experience: Experience) -> tuple[str, float, Share] | N
     """The most particular experience of a limit: its name, what it is a share of, and the share."""
     for name, base in limit.steps:
         if not name:
-            return name, base, Share(1.0, 1.0, 1.0, 0)
+            return name, base, Share(1.0, 0)
         if name in experience:
             return name, base, experience[name]
     return None
 
 
-def _rates(cell: Cell, known: Sequence[_Known], bound: str, until_last: bool) -> dict[Flow, float]:
+def _rates(cell: Cell, known: Sequence[_Known], way: int, until_last: bool) -> dict[Flow, float]:
+    """The typical rates (``way`` 0), or those at the lower (-1) or upper (1) end of each share's range."""
     constraints = [
-        Constraint(limit.name, _value(base, getattr(share, bound)), limit.flows) for limit, _, base, share in known
+        Constraint(limit.name, _value(base, share.typical * (1 + way * spread(name))), limit.flows)
+        for limit, name, base, share in known
     ]
     rates = max_min(cell.flows, constraints)
     return dict.fromkeys(rates, min(rates.values())) if until_last else rates
