@@ -208,6 +208,17 @@ def test_crossings_of_packages_one_way_are_no_siblings_of_the_other() -> None:
     assert [each.name for each in judged if each.verdict == "DEGRADED"] == ["SYS_off.g0_g2"]
 
 
+def test_staged_copies_below_one_switch_are_no_siblings_of_others() -> None:
+    """Eight A100 with NVLink on a board, two below each PCIe switch: 10.7 GB/s through host memory below one, 17.4 between two."""
+    gpus = tuple(replace(gpu, package=0, numa_node=0, uplinks=(f"switch:{gpu.index // 2}",)) for gpu in NODE.gpus[:4])
+    node = replace(NODE, gpus=gpus, peers={(a, b): "NV12" for a in range(4) for b in range(a + 1, 4)})
+    pairs = [(a, b) for a in range(4) for b in range(4) if a != b]
+    measured = [metric(f"g{a}:g{b}/staged", 10.7 if a // 2 == b // 2 else 17.4, "NV12") for a, b in pairs]
+    judged = judge(None, resolve(measured, "peer_check", [], node), subject=SUBJECT, metrics=measured).metrics
+    assert [each.name for each in judged if each.verdict == "DEGRADED"] == []
+    assert all(each.reference is not None for each in judged)
+
+
 def test_lanes_between_packages_are_siblings_both_ways() -> None:
     """NVLink does not lead through the packages."""
     gpus = tuple(replace(gpu, package=gpu.index // 2) for gpu in NODE.gpus[:4])

@@ -13,7 +13,7 @@ from typing import Any
 
 from nearfar import nccl
 from nearfar.base import grouped, plural, statistics
-from nearfar.cells import Cell, Endpoint, Flow, exchange_of, load_of
+from nearfar.cells import Cell, Endpoint, Flow, cell_class, exchange_of, load_of
 from nearfar.measurement import COMPUTE_UNITS, MADE_OF_OTHERS, AnyMetric, Metric, SubjectMetric
 from nearfar.model import link_limits
 from nearfar.model.prediction import NodeType, predict
@@ -337,7 +337,10 @@ def _sibling_group(metric: AnyMetric, node: Node) -> object:
         own = distance, link_limits.knows_memory(metric.cell, node)
     elif len(flow.gpus) > 1:
         gpus = [node.gpu(index) for each in metric.cell.flows for index in each.gpus]
-        own = len(metric.cell.flows), tuple(sorted({str(gpu.name) for gpu in gpus if gpu is not None}))
+        # A copy through host memory uses the PCIe links, whichever lanes join the GPUs: below one switch it has them twice.
+        through_host = replace(node, peers={}) if any(each.staged for each in metric.cell.flows) else None
+        switches = None if through_host is None else cell_class(through_host, metric.cell)
+        own = len(metric.cell.flows), tuple(sorted({str(gpu.name) for gpu in gpus if gpu is not None})), switches
     else:
         sharing = tuple(len([g for g in node.gpus if bridge in g.uplinks]) for bridge in gpu.uplinks)
         own = gpu.name, gpu.link.nominal, sharing, link_limits.knows_memory(metric.cell, node)
