@@ -21,6 +21,7 @@ from nearfar.base import (
     NearfarError,
     files,
     listed,
+    plural,
     short_host_name,
     site_directories,
     utc_text,
@@ -28,12 +29,15 @@ from nearfar.base import (
 )
 from nearfar.collective import parse_nics
 from nearfar.measurement import Document, Metric, dump
-from nearfar.model.prediction import NodeType, load_node_type
+from nearfar.model import link_limits
+from nearfar.model.prediction import NodeType, implied_capacities, load_node_type, with_nominal_rates
+from nearfar.model.typical import load_experience, typical_rate
 from nearfar.question import of_other_tools
 from nearfar.run import expected_cases, run_file
 from nearfar.site import environments, expectations
 from nearfar.topology import Nic, Node
 from nearfar.verdict import CaseInfo, case_files, references
+from nearfar.verdict.references import Reference
 
 from . import document, messages, node, reading
 from .output import ForeignOutput, LeftOut
@@ -48,6 +52,8 @@ _REPEATED = "it measured the same {} times, and the best counts; of two nodes im
 _MOST_NODES = 1000
 #: Of paths of an unknown class so many have to be so near their median.
 _NEARLY_ALL, _ALIKE = 0.9, 0.05
+#: The shares of copies from GPU to GPU over PCIe, of which healthy machines differ little.
+_BETWEEN_GPUS = ("peers", "across", "fan")
 
 
 @dataclass(frozen=True)
@@ -247,22 +253,43 @@ def _judge(
         asked, figures, references.for_partition(None, known, directories), own.node, node_type=known,
         ranges=references.model_ranges.read(directories),
     )  # fmt: skip
-    resolved |= dict.fromkeys(_unlike([metric for metric in figures if isinstance(metric, Metric)], own.node), None)
+    rates = [metric for metric in figures if isinstance(metric, Metric)]
+    resolved |= dict.fromkeys(_unlike(rates), None)
+    resolved |= _typical(rates, resolved, own.node, known, directories)
     if asked.name == of_other_tools.NCCL:
         notes = [*notes, *asked.findings(own)]
     subject = CaseInfo(asked.name, SYSTEM, _PARTITION, environments.SYSTEM, own.node.hostname, utc_text())
     return verdict.judge(own, resolved, subject=subject, metrics=figures, findings=notes, kind=document.KIND)
 
 
-def _unlike(figures: Sequence[Metric], made: Node) -> Iterator[str]:
+def _typical(
+    figures: Sequence[Metric], resolved: Mapping[str, Reference | None], made: Node, known: NodeType | None,
+    directories: list[Path],
+) -> Iterator[tuple[str, Reference]]:  # fmt: skip
+    """What healthy machines carry from GPU to GPU over PCIe, by the name of a figure that nothing else judges: below half of it DEGRADED.
+    Of all published healthy nodes the slowest has 0.71 of it."""
+    node_type = known or NodeType("", made, with_nominal_rates(implied_capacities(made), made, directories))
+    experience = load_experience(tuple(directories))
+    for metric in figures:
+        if resolved.get(metric.name) is not None or metric.flow is not None or metric.derived:
+            continue
+        healthy = typical_rate(metric.cell, node_type, experience, until_last=True)
+        if healthy is not None and healthy.share.startswith(_BETWEEN_GPUS):
+            note = f"typical of {plural(healthy.nodes, 'published node')}; half of it is too little"
+            bound = link_limits.BROKEN * healthy.typical
+            found = Reference(healthy.typical, None, None, metric.unit, "prediction", note, bound, accepts=False)
+            yield metric.name, found.worded()
+
+
+def _unlike(figures: Sequence[Metric]) -> Iterator[str]:
     """The figures that nothing is known to be like, by name.
 
-    Two GPUs below one bridge share it when they copy through host memory: without the bridges no such copy is like another. Paths of an
-    unknown class are alike where nearly all of them are about as fast, as through one switch.
+    Copies through host memory differ by half within healthy nodes: the driver, the bridges and the CPU decide. Paths of an unknown class
+    are alike where nearly all of them are about as fast, as through one switch.
     """
     groups: dict[str, list[Metric]] = {}
     for metric in figures:
-        if any(flow.staged for flow in metric.cell.flows) and not any(gpu.uplinks for gpu in made.gpus):
+        if any(flow.staged for flow in metric.cell.flows):
             yield metric.name
         elif metric.path_class == "unknown":
             groups.setdefault(references.question_of(metric.cell, metric.flow, metric.total), []).append(metric)
