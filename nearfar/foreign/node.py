@@ -22,6 +22,7 @@ _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 #: What no name of a GPU has, and a page could take for markup, a terminal for commands.
 _MARKUP = re.compile(r"[<>\x00-\x1f\x7f-\x9f]|.{201}")
 _ONE_NODE = "import the files of one node at a time"
+_ONE_OF = "keep one node's lines"
 
 
 def make(
@@ -91,7 +92,10 @@ def _seen(outputs: Files) -> dict[int, SeenGpu]:
                 f"{file}: has figures of GPU {min(strange)}, and lists {count} GPUs: the file was edited, or cut"
             )
         if output.every_gpu and whole is not None and whole[1] != count:
-            raise NearfarError(f"{file}: lists {count} GPUs, and {whole[0]} {whole[1]}: {_ONE_NODE}")
+            other, advice = (
+                (f"{whole[0]} {whole[1]}", _ONE_NODE) if whole[0] != file else (f"{whole[1]} above", _ONE_OF)
+            )
+            raise NearfarError(f"{file}: lists {count} GPUs, and {other}: {advice}")
         whole = (file, count) if output.every_gpu else whole
         for gpu in output.gpus:
             if gpu.name and _MARKUP.search(gpu.name):

@@ -123,6 +123,9 @@ def _output(
 def _of_text(lines: Sequence[str]) -> list[_TestCase]:
     cases = []
     for name, part in _sections(lines):
+        # What stands below its sum is of cases that have no heading.
+        sums = [at for at, line in enumerate(part) if line.startswith(f"SUM {name}")]
+        part = part[: sums[-1] + 1] if sums else part
         error = next((line for line in part if re.match(r"(?i)error\b", line)), None)
         if error is not None or any(re.match(r"(?i)waiv", line) for line in part):
             cases.append(_TestCase(name, f"nvbandwidth reported: {error.strip()[:120]}" if error else ""))

@@ -144,6 +144,33 @@ def test_figures_are_those_that_mean_the_same(name: str) -> None:
     assert words in reasons(run) and len(outputs) == 1
 
 
+def test_a_waived_case_takes_nothing_from_the_one_before_it() -> None:
+    """nvbandwidth 0.8 on one GPU prints ``Waived:`` alone for each case that needs two."""
+    text = """nvbandwidth Version: v0.8
+Device 0: NVIDIA GeForce RTX 3050 Laptop GPU (00000000:01:00)
+
+Running device_to_host_memcpy_ce.
+memcpy CE CPU(row) <- GPU(column) bandwidth (GB/s)
+           0
+ 0     13.17
+
+SUM device_to_host_memcpy_ce 13.17
+
+Waived:
+Running device_to_host_memcpy_sm.
+Waived:
+"""
+    (output,) = reading.outputs("x", text.encode())
+    assert [figure.rates for figure in output.figures] == [(("g0:h", 13.17),)]
+
+
+def test_a_file_of_two_nodes_says_that_it_has_both(tmp_path: Path) -> None:
+    both = tmp_path / "both.txt"
+    both.write_text("".join((DATA / name).read_text() for name in ("nvbandwidth.txt", "p2pBandwidthLatencyTest.txt")))
+    with pytest.raises(NearfarError, match=r"both.txt: lists 4 GPUs, and 8 above: keep one node's lines"):
+        imported(str(both))
+
+
 @pytest.mark.parametrize("line", ["│", " "])
 def test_transferbench_draws_lines_or_none(line: str) -> None:
     """As of version 1.65, whose documentation has such a table."""
