@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from nearfar.model.prediction import load_node_type
+from nearfar.mpi import load_balance
 from nearfar.report import title
 from nearfar.report.blocks import Block, Chart, Entry, Group, Shown, Table, Text, row, table
 from nearfar.report.charts import Mark, Scale, strips
+from nearfar.report.figures import figures
 from nearfar.report.node_drawing import Findings, draw
+from nearfar.report.sections import curves_over_size, subject_tables
 
 from . import words
-from .curves import curves
 from .paper_files import Paper, PaperRow
 from .rows_beside import FigureBeside, RowBeside
 from .this_site import ThisSite
@@ -87,7 +90,7 @@ def _row(one: RowBeside, site: ThisSite | None) -> Group:
     said = [row(title(check), Entry(line, verdict=verdict)) for check, verdict, line in one.said]
     blocks: list[Block] = [
         Text((paper_row.what,), "what", plain=True),
-        *(curves(one, site) if one.figures else ()),
+        *(_curves(one, site) if one.figures else ()),
         *(_figures(one, unit) for unit in dict.fromkeys(figure.published.unit for figure in one.figures)),
         *([table((), said)] if said else []),
         Text(tuple(filter(None, notes))),
@@ -152,3 +155,17 @@ def _meanings(rows: Sequence[RowBeside]) -> list[Block]:
     meant = [(word, meaning) for word, meaning in words.OF_THE_MODEL.items() if word in used]
     rest = "no word: the model's own prediction, compared with the published figure"
     return [Group("the model", (table((), meant), Text((rest, _KEY))))] if meant else []
+
+
+def _curves(beside: RowBeside, site: ThisSite | None) -> Iterator[Chart | Table]:
+    """The curves and tables of a row; none without such a run."""
+    if site is None:
+        return
+    for record in site.records(beside.row):
+        found = figures(record, "")
+        if load_balance.results(record.document):
+            tables = (each for each in subject_tables(found, record.document) if isinstance(each, Table))
+            yield from (replace(each, caption=site.name) for each in tables)
+        for titled in curves_over_size(found, record.document):
+            if "GPU" not in titled.title:  # the papers' curves are of host memory and a GPU
+                yield Chart(titled.drawing, caption=f"{site.name}, over the size of a transfer: {titled.title}")

@@ -27,8 +27,8 @@ _SET_ASIDE = "set aside"
 class CapturedBeside:
     """Figures of one node that mean the same and are predicted alike (the pairs of a matrix), as medians, GB/s.
 
-    ``kind`` is the class of the summary, ``figure`` what the figures are. ``typical`` with its range is what the other nodes let expect of
-    it, ``most`` what its links carry at most; None: the model has no answer. ``share``: see ``TypicalRate``.
+    ``kind`` is the class of the summary, ``figure`` what the figures are. ``typical`` with the range ``expected`` is what the other nodes
+    let expect of it, ``most`` what its links carry at most; None: the model has no answer. ``share``: see ``TypicalRate``.
     """
 
     node: PublishedNode
@@ -36,8 +36,7 @@ class CapturedBeside:
     figure: str
     most: float | None
     typical: float | None
-    least_expected: float | None
-    greatest_expected: float | None
+    expected: tuple[float, float] | None
     share: str
     figures: tuple[CapturedFigure, ...]
 
@@ -47,14 +46,9 @@ class CapturedBeside:
         return median(figure.value for figure in self.figures)
 
     @property
-    def least(self) -> float:
-        """The least captured figure."""
-        return min(figure.least for figure in self.figures)
-
-    @property
-    def greatest(self) -> float:
-        """The greatest captured figure."""
-        return max(figure.greatest for figure in self.figures)
+    def span(self) -> tuple[float, float]:
+        """The least and the greatest captured figure."""
+        return min(figure.least for figure in self.figures), max(figure.greatest for figure in self.figures)
 
     @property
     def ratio(self) -> float | None:
@@ -69,9 +63,7 @@ class CapturedBeside:
     @property
     def in_range(self) -> bool:
         """Whether the captured figure lies in the range that was expected."""
-        if self.least_expected is None or self.greatest_expected is None:
-            return False
-        return self.least_expected <= self.captured <= self.greatest_expected
+        return self.expected is not None and self.expected[0] <= self.captured <= self.expected[1]
 
 
 def comparisons(nodes: Sequence[PublishedNode]) -> list[CapturedBeside]:
@@ -80,32 +72,30 @@ def comparisons(nodes: Sequence[PublishedNode]) -> list[CapturedBeside]:
     found: list[CapturedBeside] = []
     for node in nodes:
         others = learnt(of_node for name, of_node in shares.items() if name != node.name)
-        groups: dict[_Group, list[CapturedFigure]] = {}
+        groups: dict[tuple[Any, ...], list[CapturedFigure]] = {}
         for figure in node.figures:
+            kind, name = _kind_and_name(node.node_type.node, figure)
             prediction = predict(figure.cell, node.node_type)
             most = prediction.total if figure.flow is None else prediction.flows[figure.flow]
+            key = (_SET_ASIDE if figure.set_aside else kind, name, None if most is None else _three(most))
             typical = typical_rate(figure.cell, node.node_type, others, figure.until_last)
-            key = (*_names(node.node_type.node, figure), _three(most), *_of_figure(typical, figure))
-            groups.setdefault(key, []).append(figure)
+            groups.setdefault((*key, *_of_figure(typical, figure)), []).append(figure)
         found += [CapturedBeside(node, *key, tuple(values)) for key, values in groups.items()]
     return found
 
 
-_Group = tuple[str, str, float | None, float | None, float | None, float | None, str]
-
-
 def _of_figure(
     typical: TypicalRate | None, figure: CapturedFigure
-) -> tuple[float | None, float | None, float | None, str]:
+) -> tuple[float | None, tuple[float, float] | None, str]:
     if typical is None:
-        return None, None, None, ""
+        return None, None, ""
     part = 1.0 if figure.flow is None else typical.flows[figure.flow] / typical.typical
-    middle, least, greatest = (_three(rate * part) for rate in (typical.typical, typical.least, typical.greatest))
-    return middle, least, greatest, typical.share
+    ends = _three(typical.least * part), _three(typical.greatest * part)
+    return _three(typical.typical * part), ends, typical.share
 
 
-def _three(rate: float | None) -> float | None:
-    return None if rate is None else float(f"{rate:.3g}")
+def _three(rate: float) -> float:
+    return float(f"{rate:.3g}")
 
 
 def shown(nodes: Sequence[PublishedNode], command: str) -> Shown:
@@ -152,20 +142,19 @@ def _table(every: Sequence[CapturedBeside]) -> Table:
     lines, last = [], ""
     for each in every:
         name = f"{each.node.name}{'' if each.node.state == 'healthy' else f' ({each.node.state})'}"
-        within = _range(each.least, each.greatest) if each.least < each.greatest else ""
+        within = _range(each.span) if each.span[0] < each.span[1] else ""
         ratio = "" if each.ratio is None else f"{each.ratio:.2f}"
         place = Entry("" if name == last else name, tip=each.node.node_type.source)
         typical = "unknown" if each.typical is None else _rate(each.typical)
-        expected_range = _range(each.least_expected, each.greatest_expected)
         most = "" if each.most is None else _rate(each.most)
-        lines.append(row(place, each.figure, typical, expected_range, most, _rate(each.captured), within, ratio))
+        lines.append(row(place, each.figure, typical, _range(each.expected), most, _rate(each.captured), within, ratio))
         last = name
     columns = ["node", "figure", ">typical", ">range", ">at most", ">captured", ">least to greatest", ">ratio"]
     return table(columns, lines)
 
 
-def _range(least: float | None, greatest: float | None) -> str:
-    return "" if least is None or greatest is None else f"{_rate(least)} to {_rate(greatest)}"
+def _range(ends: tuple[float, float] | None) -> str:
+    return "" if ends is None else f"{_rate(ends[0])} to {_rate(ends[1])}"
 
 
 def _rate(value: float) -> str:
@@ -177,9 +166,9 @@ def as_json(nodes: Sequence[PublishedNode]) -> dict[str, Any]:
     rows = [
         {
             "node": each.node.name, "state": each.node.state, "class": each.kind, "figure": each.figure, "typical": each.typical,
-            "range": None if each.typical is None else [each.least_expected, each.greatest_expected],
+            "range": each.expected,
             "share": each.share or None, "most": each.most,
-            "captured": each.captured, "least": each.least, "greatest": each.greatest, "n": len(each.figures), "ratio": each.ratio,
+            "captured": each.captured, "least": each.span[0], "greatest": each.span[1], "n": len(each.figures), "ratio": each.ratio,
         }
         for each in comparisons(nodes)
     ]  # fmt: skip
@@ -190,13 +179,8 @@ def as_json(nodes: Sequence[PublishedNode]) -> dict[str, Any]:
     }
 
 
-def _names(node: Node, figure: CapturedFigure) -> tuple[str, str]:
-    """The class of a figure in the summary, and what it is of its node."""
-    kind, name = _kind_and_name(node, figure)
-    return _SET_ASIDE if figure.set_aside else kind, name
-
-
 def _kind_and_name(node: Node, figure: CapturedFigure) -> tuple[str, str]:
+    """The class of a figure in the summary, and what it is of its node."""
     cell, of = figure.cell, figure.flow
     kinds = {flow.kind for flow in cell.flows}
     options = sorted({option for flow in cell.flows for option in flow.options})
@@ -212,18 +196,10 @@ def _kind_and_name(node: Node, figure: CapturedFigure) -> tuple[str, str]:
         kind = "several GPUs and host memory" if count else f"{kind}, {'both ways' if several else 'one way'}"
         return kind, f"{count}{path} {way}{behind}{one}"
     if kinds == {"peer"}:
-        lanes = path.startswith(OWN_LINKS)
         if len(cell.gpus) > 2:
             return "several GPUs with each other", _of_many(cell, path, way)
-        sort = (
-            "staged"
-            if "staged" in options
-            else "xGMI pairs"
-            if path == "XGMI"
-            else "NVLink pairs"
-            if lanes
-            else "PCIe peers"
-        )
+        own = "xGMI pairs" if path == "XGMI" else "NVLink pairs" if path.startswith(OWN_LINKS) else "PCIe peers"
+        sort = "staged" if "staged" in options else own
         return f"{sort}, {'both ways' if several else 'one way'}", f"{path} {way}{behind}{one}"
     return "host memory by cores", f"{path} {way}{behind}{one}"
 
