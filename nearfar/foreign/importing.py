@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from statistics import median
@@ -67,16 +68,6 @@ class ImportedOutput:
     of_several: bool = False
 
 
-@dataclass(frozen=True)
-class _Options:
-    """As ``import_outputs`` has them."""
-
-    node_type: str | None = None
-    name: str | None = None
-    numa: int | None = None
-    nics: str | None = None
-
-
 def import_outputs(
     paths: Sequence[Path],
     node_type: str | None = None,
@@ -93,11 +84,11 @@ def import_outputs(
     """
     contents = {str(path): reading.content(path) for path in paths}
     outputs = {file: reading.outputs(file, data) for file, data in contents.items()}
-    options = _Options(node_type, name, numa, nics)
+    import_node = partial(_import_node, node_type=node_type, name=name, numa=numa, nics=nics)
     every = [each for found in outputs.values() for each in found]
     hosts = list(dict.fromkeys(short_host_name(each.hostname) for each in every if each.hostname))
     if len(hosts) < 2 or any(each.node is None and not each.hostname for each in every):
-        yield _import_node(contents, outputs, options)
+        yield import_node(contents, outputs)
         return
     if len(hosts) > _MOST_NODES:
         raise NearfarError(f"the files are of {len(hosts)} nodes; import at most {_MOST_NODES} at a time")
@@ -111,7 +102,7 @@ def import_outputs(
         }
         own = {file: found for file, found in own.items() if found}
         try:
-            yield replace(_import_node({file: contents[file] for file in own}, own, options), of_several=True)
+            yield replace(import_node({file: contents[file] for file in own}, own), of_several=True)
         except NearfarError as error:
             problems.setdefault(str(error), []).append(host)
     if problems:
@@ -119,24 +110,24 @@ def import_outputs(
 
 
 def _import_node(
-    contents: Mapping[str, bytes], outputs: Mapping[str, Sequence[ForeignOutput]], options: _Options
-) -> ImportedOutput:
+    contents: Mapping[str, bytes], outputs: Mapping[str, Sequence[ForeignOutput]], node_type: str | None, name: str | None,
+    numa: int | None, nics: str | None,
+) -> ImportedOutput:  # fmt: skip
     """The run of one node."""
     every = [each for found in outputs.values() for each in found]
     directories = site_directories()
-    known = None if options.node_type is None else load_node_type(options.node_type, directories)
+    known = None if node_type is None else load_node_type(node_type, directories)
     made, numbers = _node(outputs, known, directories)
-    numa = options.numa
     if numa is not None and numa not in {memory.index for memory in made.host_numa_nodes}:
         has = ", ".join(f"n{memory.index}" for memory in made.host_numa_nodes)
         raise NearfarError(
             f"--numa {numa}: the node has {has}; name its topology too (nvidia-smi topo -m, lstopo --of xml)"
         )
-    if options.nics is not None:
-        made = replace(made, nics=_nics(made.nics, *parse_nics(options.nics)))
+    if nics is not None:
+        made = replace(made, nics=_nics(made.nics, *parse_nics(nics)))
         known = known and replace(known, node=replace(known.node, nics=made.nics))
     digest = sha256(b"".join(sorted(contents.values()))).hexdigest()[:8]
-    made = replace(made, hostname=options.name or made.hostname or f"unnamed-{digest}")
+    made = replace(made, hostname=name or made.hostname or f"unnamed-{digest}")
     whole, unplaced, repeated = document.make(every, made, numbers, numa)
     left_out = [*((each.title, one) for each in every for one in each.left_out), *unplaced]
     tools = list(dict.fromkeys(each.title for each in every if each.node is None))
