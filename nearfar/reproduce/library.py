@@ -72,7 +72,7 @@ def comparisons(nodes: Sequence[PublishedNode]) -> list[CapturedBeside]:
     found: list[CapturedBeside] = []
     for node in nodes:
         others = learnt(of_node for name, of_node in shares.items() if name != node.name)
-        groups: dict[tuple[Any, ...], list[CapturedFigure]] = {}
+        groups: dict[_Key, list[CapturedFigure]] = {}
         for figure in node.figures:
             kind, name = _kind_and_name(node.node_type.node, figure)
             prediction = predict(figure.cell, node.node_type)
@@ -82,6 +82,9 @@ def comparisons(nodes: Sequence[PublishedNode]) -> list[CapturedBeside]:
             groups.setdefault((*key, *_of_figure(typical, figure)), []).append(figure)
         found += [CapturedBeside(node, *key, tuple(values)) for key, values in groups.items()]
     return found
+
+
+_Key = tuple[str, str, float | None, float | None, tuple[float, float] | None, str]
 
 
 def _of_figure(
