@@ -7,5 +7,5 @@ Needs: base, topology, cells, model, model.prediction.
 
 from __future__ import annotations
 
-from .experience import FILE, Experience, Share, experience_from, healthy_shares, learnt, load_experience, shares_of
+from .experience import FILE, Experience, Share, experience_from, healthy_shares, learnt, load_experience, spread
 from .rate import TypicalRate, typical_rate

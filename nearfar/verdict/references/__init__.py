@@ -1,6 +1,6 @@
 """References: the one place that says what a figure should be, and how that is known.
 
-Needs: base, topology, cells, measurement, model, model.prediction, nccl, question, verdict.thresholds.
+Needs: base, topology, cells, measurement, model, model.prediction, model.typical, nccl, question, verdict.thresholds.
 """
 
 from . import model_ranges, software_changes, usual_rates

@@ -12,6 +12,7 @@ from typing import Any
 from nearfar.base import NearfarError, SiteFile, did_you_mean, plural, site_files
 from nearfar.model import link_limits
 from nearfar.model.prediction import link_ceiling
+from nearfar.model.typical import load_experience, spread
 from nearfar.topology import Link
 from nearfar.verdict import thresholds
 
@@ -49,12 +50,30 @@ class UsualRate:
     link: Link | None
     #: What the link, or the memory, carries at most; None: not known.
     ceiling: float | None
+    #: What published machines typically carry between host and GPU over such a link; None: not known.
+    typical: float | None = None
 
-    #: What the slowest and the fastest healthy one reach; None: none is known.
-    least: float | None
-    most: float | None
-    #: ``PCIe 5.0 x16``, or its memory.
-    carrier: str
+    @property
+    def least(self) -> float | None:
+        """What the slowest healthy one reaches."""
+        return min((each.low for each in self.healthy), default=None)
+
+    @property
+    def most(self) -> float | None:
+        """What the fastest healthy one reaches."""
+        return max((each.high for each in self.healthy), default=None)
+
+    @property
+    def low(self) -> float | None:
+        """The least usual rate, by healthy ones of the model, else by what is typical of such a link."""
+        if self.least is not None:
+            return self.least * (1 - thresholds.MODEL_MARGIN)
+        return None if self.typical is None else self.typical * (1 - spread(self.way))
+
+    @property
+    def carrier(self) -> str:
+        """``PCIe 5.0 x16``, or its memory."""
+        return "its memory" if self.link is None else link_limits.link_text(self.link)
 
 
 def usual(query: str, way: str, directories: Sequence[Path]) -> UsualRate:
@@ -73,11 +92,10 @@ def usual(query: str, way: str, directories: Sequence[Path]) -> UsualRate:
         raise NearfarError(
             f"{file.path}: has nothing about {WAYS[way]} for {model}: add figures of healthy ones (docs/references.md)"
         )
+    share = None if link is None else load_experience(tuple(directories)).get(f"host.{way}.{link.kind}{link.gen}")
+    typical = None if share is None or ceiling is None else share.typical * ceiling
     healthy = tuple(each for ranges in rows.values() for each in ranges)
-    least = min((each.low for each in healthy), default=None)
-    most = max((each.high for each in healthy), default=None)
-    carrier = "its memory" if link is None else link_limits.link_text(link)
-    return UsualRate(way, model, tuple(others), healthy, link, ceiling, least, most, carrier)
+    return UsualRate(way, model, tuple(others), healthy, link, ceiling, typical)
 
 
 def lines(query: str, way: str, rate: float, directories: Sequence[Path]) -> list[str]:
@@ -120,7 +138,12 @@ def _model(query: str, way: str, directories: Sequence[Path]) -> tuple[str, list
 
 def _healthy(known: UsualRate) -> str:
     if known.least is None or known.most is None:
-        return "no figure of healthy ones is known"
+        beside = (
+            ""
+            if known.typical is None
+            else f", others with such a link typically reach {figure(known.typical, 'GB/s')} GB/s"
+        )
+        return f"no figure of healthy ones is known{beside}"
     span = " to ".join(dict.fromkeys((figure(known.least, "GB/s"), figure(known.most, "GB/s"))))
     count = plural(sum(each.machines for each in known.healthy), "machine")
     return f"healthy ones reach {span} GB/s on {count} ({'; '.join(each.words for each in known.healthy)})"
@@ -137,17 +160,17 @@ def _place(rate: float, known: UsualRate) -> str:
     if ceiling is not None and rate < link_limits.BROKEN * ceiling:
         unless = ", unless it is far or pageable memory" if known.way in ("h2d", "d2h") else ""
         return f"{share}, and less than half of what {known.carrier} carries: broken{unless}"
-    if least is None:
+    if known.low is None:
         return f"{share}: whether that is usual nobody knows"
-    low = least * (1 - thresholds.MODEL_MARGIN)
-    return f"{share}: usual" if rate >= low else f"{share}: too little (usual is at least {figure(low, 'GB/s')} GB/s)"
+    low = f"{figure(known.low, 'GB/s')} GB/s"
+    return f"{share}: usual" if rate >= known.low else f"{share}: too little (usual is at least {low})"
 
 
 def _causes(rate: float, known: UsualRate) -> str:
     ceiling = known.ceiling
     if ceiling is not None and rate > ceiling * (1 + _ROUNDING):
         return "the sum of both directions, a buffer that stays in a cache, or copies that were not awaited"
-    if rate >= (known.least or ceiling or 0.0) * (1 - thresholds.MODEL_MARGIN):
+    if rate >= (known.low or (ceiling or 0.0) * (1 - thresholds.MODEL_MARGIN)):
         return "none: there is nothing to explain"
     return "; ".join(filter(None, [_narrower(rate, known), _CAUSES[known.way]]))
 
