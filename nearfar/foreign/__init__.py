@@ -1,7 +1,7 @@
 """Output of other tools (nvbandwidth, nccl-tests, …) as measurement documents of kind ``foreign``, judged and shown as a run.
 
-Needs: base, topology, cells, measurement, model.prediction, collective, mpi.osu, nccl, question, verdict, verdict.references, site,
-report, run.
+Needs: base, topology, cells, measurement, model, model.prediction, model.typical, collective, mpi.osu, nccl, question, verdict,
+verdict.references, site, report, run.
 """
 
 from __future__ import annotations
