@@ -131,7 +131,9 @@ def of_host(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
         }
         ways = [way for way in own if own[way]]
         for way in ways:
-            yield _link_limit(gpu, way, f"host.{way}", own[way], node_type)
+            name, value = f"g{gpu.index}.{way}", node_type.capacities[f"g{gpu.index}.{way}"].value
+            known = None if value is None else Limit(name, (("", value),), own[way])
+            yield known or limit(name, f"host.{way}", gpu.link, [way], own[way])
         for way in ways:
             far = weights(f for f in own[way] if flow_class(node, f) == "off_socket")
             if far:
@@ -196,11 +198,3 @@ def _of_shared_links(cell: Cell, node: Node) -> Iterator[Limit]:
             links = len({here[f.gpus[0]] for f in flows})
             if links > 1:
                 yield limit(f"{root}.{way}", f"bridge.{way}", link_of(here, node), [way] * links, flows)
-
-
-def _link_limit(gpu: Gpu, way: str, what: str, flows: Mapping[Flow, float], node_type: NodeType) -> Limit:
-    name = f"g{gpu.index}.{way}"
-    value = node_type.capacities[name].value
-    if value is not None:
-        return Limit(name, (("", value),), flows)
-    return limit(name, what, gpu.link, ["h2d", "d2h"] if way == "both" else [way], flows)
