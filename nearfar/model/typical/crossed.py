@@ -132,8 +132,8 @@ def of_host(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
         ways = [way for way in own if own[way]]
         for way in ways:
             name, value = f"g{gpu.index}.{way}", node_type.capacities[f"g{gpu.index}.{way}"].value
-            known = None if value is None else Limit(name, (("", value),), own[way])
-            yield known or limit(name, f"host.{way}", gpu.link, [way], own[way])
+            given = None if value is None else Limit(name, (("", value),), own[way])
+            yield given or limit(name, f"host.{way}", gpu.link, [way], own[way])
         for way in ways:
             far = weights(f for f in own[way] if flow_class(node, f) == "off_socket")
             if far:
