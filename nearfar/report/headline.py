@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -166,7 +167,9 @@ def foreign_notice(run: RunDirectory) -> str | None:
     return f"These figures come from {tools}, not from nearfar." if tools else None
 
 
-def slow_unjudged(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answer] | None) -> NodeRun | None:
+def slow_unjudged(
+    run: RunDirectory, found: Sequence[ReasonGroup], answers: Mapping[str, Answer] | None
+) -> NodeRun | None:
     """Of a run in which nothing was judged, the first node with slow figures: what explains them is the run's first sentence."""
     measured = any(not group.cause.modelled for group in found)
     if measured or run.raw.get("interrupted") or run.shown not in ("MODELLED", NOT_JUDGED):
@@ -183,10 +186,10 @@ def lead(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answ
         more = f" And {plural(len(measured) - 1, 'more reason')}." if len(measured) > 1 else ""
         first = measured[0]
         if first.worst is not None:
-            text = first.cause.finding.reason
+            text = _capital(first.cause.finding.reason)
             if first.cause.kind != SHARED:
-                return f"{text[0].upper()}{text[1:]}{where(run, first)}.{more}"
-            return f"{text[0].upper()}{text[1:]}. The worst: {first.worst.finding.reason.rstrip('.')}.{more}"
+                return f"{text}{where(run, first)}.{more}"
+            return f"{text}. The worst: {first.worst.finding.reason.rstrip('.')}.{more}"
         follows = f"; {first.words}" if first.words else ""
         return f"{first.cause.finding.reason.rstrip('.')}{where(run, first)}{follows}.{more}"
     node = slow_unjudged(run, found, answers)
@@ -195,8 +198,7 @@ def lead(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answ
         return _modelled_lead(run, found, slow)
     nothing = coverage.nothing(run)
     if nothing:
-        but = f", but what is slow is {slow.sentence}" if slow else ""
-        return f"Nothing was judged{but}: {nothing}."
+        return f"{f'{_capital(slow.sentence)}. ' if slow else ''}Nothing was judged: {nothing}."
     if run.raw.get("verdict") != "PASS":
         return "No reason was recorded; the raw documents below may show more."
     count, unjudged, unlimited = coverage.of_run(run)
@@ -211,6 +213,11 @@ def lead(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answ
     return f"{well}{aside}"
 
 
+def _capital(sentence: str) -> str:
+    """A sentence that begins with a large letter, unless it begins with a part's name (``n0→g0``, ``g0.link``)."""
+    return sentence if re.match(r"[a-z]+\d", sentence) else sentence[:1].upper() + sentence[1:]
+
+
 def where(run: RunDirectory, group: ReasonGroup) -> str:
     """`` (vm2)`` behind a cause that was found among the figures of one of several nodes; else nothing."""
     several = len({node.name for node in run.nodes if node.checks}) > 1
@@ -221,7 +228,7 @@ def where(run: RunDirectory, group: ReasonGroup) -> str:
 def _modelled_lead(run: RunDirectory, found: list[ReasonGroup], slow: Answer | None) -> str:
     """A run of modelled nodes alone in a sentence."""
     if slow:
-        return f"What is slow is {slow.sentence}; nothing was measured, so this does not affect the verdict."
+        return f"{_capital(slow.sentence)}; nothing was measured, so this does not affect the verdict."
     if not found:
         fault = ", and the made-up fault slows no figure of these checks" if run.raw.get("degraded") else ""
         return f"Every check ran on the modelled node{fault}; nothing was measured, so nothing was judged."

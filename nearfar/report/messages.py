@@ -7,7 +7,7 @@ from nearfar.base import Message
 # fmt: off
 CASE_MISSING = Message("case.missing", "INDETERMINATE", "{subject}[ on {node}] should have run and did not[: {cause}][ ({case})]")
 CASE_LOST = Message("case.no_verdict", "INDETERMINATE", "{problem} ({node})")
-PART_EXPLAINS = Message("figures.part_explains", "FAIL", "what is slow is {cause}", page="read-a-page.md")
+PART_EXPLAINS = Message("figures.part_explains", "FAIL", "{cause}", page="read-a-page.md")
 COLLECTIVES = Message("figures.collectives", "FAIL", "{count:#collective figure} out of bounds: {causes}")
 GPU_SHARED = Message("figures.gpu_shared", "FAIL", "{share} figures out of bounds go through GPU {gpu}", page="read-a-page.md")
 SAME_GAP = Message("checks.same_gap", "INDETERMINATE",

@@ -1,17 +1,33 @@
-"""The line to type after a run: what the last line of a terminal's summary says."""
+"""What to do after a run: what to inspect, and the line to type then."""
 
 from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from nearfar.base import NOT_JUDGED, printable
+from nearfar.model.diagnosis import repair
+from nearfar.report.explanations import Answer
 from nearfar.report.figures import coverage
 from nearfar.verdict import RunDirectory
 
+from .causes import ReasonGroup
+from .headline import slow_unjudged
+
 #: More checks than these are not listed: the whole run is measured again.
 _MOST_CHECKS = 3
+
+
+def inspection(run: RunDirectory, found: Sequence[ReasonGroup], answers: Mapping[str, Answer] | None) -> str:
+    """What to inspect, and then to repair, of the parts that the run's first sentence names; empty where it names none."""
+    first = next((group.cause.node for group in found[:1] if group.explained), None)
+    node = first or slow_unjudged(run, found, answers)
+    answer = (answers or {}).get(node.folder.name) if node is not None and not node.modelled else None
+    if node is None or node.node is None or answer is None:
+        return ""
+    return "; ".join(dict.fromkeys(words for part in answer.parts if (words := repair(part, node.node))))
 
 
 def next_command(run: RunDirectory) -> tuple[str, str]:

@@ -23,7 +23,7 @@ from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
 
 from . import headline
 from .causes import VerdictReason, answered
-from .next_step import next_command
+from .next_step import inspection, next_command
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,14 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         return f"#{rows.get(anchor, f'row.{anchor}')}"
 
     words, only = headline.lead(run, found, answers), found[0] if len(found) == 1 and not found[0].follows else None
-    # The only reason stands on top, and nowhere again.
+    # The only reason stands on top, and nowhere again; of a part that is named what follows from it stands below.
     whole = only is not None and words == f"{only.cause.finding.reason.rstrip('.')}."
+    named = (
+        found[0]
+        if found and found[0].explained and found[0].cause.check is None and not found[0].cause.modelled
+        else None
+    )
+    leading = named if named is not None else only if whole else None
     unjudged = headline.slow_unjudged(run, found, answers)  # its answer is the run's first sentence
     unanswered = [
         (each, "what this rests on" if each.run is unjudged else faults_.sentence)
@@ -78,11 +84,12 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
     ]
     measured = (f for s in nodes if not s.run.modelled for own in s.figures.values() for f in own)
     return rendered("page.html", {
-        "run": run, "raw": run.raw, "shown": run.shown, "sections": nodes, "reasons": found, "unanswered": unanswered, "href": href,
-        "lead": words, "lead_href": href(only.cause) if only is not None and whole else None,
+        "run": run, "raw": run.raw, "shown": run.shown, "sections": nodes, "named": named,
+        "reasons": [group for group in found if group is not leading], "unanswered": unanswered, "href": href,
+        "lead": words, "lead_href": href(leading.cause) if leading is not None else None,
         "notice": headline.modelled_notice(run), "foreign": headline.foreign_notice(run), "not_asked": headline.not_asked(run),
         "counts": Counter(figure.shown for figure in measured if not figure.explains), "acceptance": headline.acceptance_finding(run),
-        "next": next_command(run), "command": provenance.command(run.raw.get("command")),
+        "inspect": inspection(run, found, answers), "next": next_command(run), "command": provenance.command(run.raw.get("command")),
         "programs": provenance.programs(run.programs), "signs": wording.SIGNS, "words": wording,
         "version": nearfar.__version__,
     })  # fmt: skip
@@ -126,8 +133,9 @@ def section(
     drawing, drawn = None, _findings(node, everything)
     if machine is not None:
         mark = node.word if node.word in ("FAIL", "DEGRADED") else "DEGRADED"
-        uplinks = sections.uplink_rates(machine, explained.capacities)
-        drawn = replace(drawn, uplinks=uplinks, blamed=dict.fromkeys(explained.blamed, mark))
+        shared = sections.shared_rates(machine, explained)
+        cells = explained.answer.cells if explained.answer is not None else frozenset()
+        drawn = replace(drawn, shared=shared, blamed=dict.fromkeys(explained.blamed, mark), explained=cells)
         drawing = draw(machine, drawn)
     others, node_type = sections.who_else(node), None
     titled = [(headline.title(check.name), check) for check in node.checks]

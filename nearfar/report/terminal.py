@@ -14,7 +14,7 @@ from nearfar.verdict import SIBLINGS_ONLY, CheckRecord, NodeRun, RunDirectory
 
 from . import headline
 from .causes import ReasonGroup, answered
-from .next_step import next_command
+from .next_step import inspection, next_command
 
 #: As many as a terminal has.
 MOST_LINES = 24
@@ -58,6 +58,7 @@ def summarise(
     more, unjudged = _reason_lines(run, measured), headline.slow_unjudged(run, found, explained)
     told_of = answered(measured) | ({unjudged.folder.name} if unjudged else set())
     notice, accepts = headline.modelled_notice(run), headline.acceptance_finding(run)
+    inspect = inspection(run, found, explained)
     disturbed = plural(coverage.disturbed(run), "figure")
     # Where nothing is wrong the first line has the numbers.
     counted = coverage.line(run) if coverage.disturbed(run) or shown in ("FAIL", "DEGRADED", "INDETERMINATE") else None
@@ -73,7 +74,8 @@ def summarise(
         *_collectives(run),
         *_foreign(run),
         *([accepts.reason] if accepts else []),
-    ]) + columns([["page", str(run.folder / "index.html")], ["next", "   # ".join(next_command(run))]])  # fmt: skip
+        *([f"next  {inspect}"] if inspect else []),
+    ]) + columns([["page", str(run.folder / "index.html")], ["then" if inspect else "next", "   # ".join(next_command(run))]])  # fmt: skip
     room = MOST_LINES - len(told) - len(tail)
     reasons_told = wrapped(more if every else _at_most(more, max(_LEAST_REASONS, min(_MOST_REASONS, room // 2))))
     # One line for the heading and one for the rows that there is no room for.

@@ -27,6 +27,7 @@ from nearfar.model.diagnosis import (
     diagnose,
     healthy_runs,
     parts_of,
+    repair,
     sentence,
     telling_cells,
 )
@@ -34,7 +35,7 @@ from nearfar.model.diagnosis.responses import Responses
 from nearfar.model.prediction import NodeType, load_node_type, modelled_document, predict
 from nearfar.model.prediction.compiled import CompiledCell
 from nearfar.model.prediction.node_types import implied_capacities
-from nearfar.topology import node_from_document
+from nearfar.topology import Gpu, node_from_document
 from tests.data.runs.modelled import cells_of
 from tests.data.runs.synthetic import Document, make_node
 
@@ -362,6 +363,43 @@ def test_one_direction_of_the_bridge_of_four_gpus_at_half(way):
     assert [[blame.part.name for blame in blames] for blames in found.sets] == [[name]]
 
 
+def test_a_degraded_part_is_described_in_plain_words():
+    part = parts_of(summit())[0]
+
+    def blame(factor, unknown=()):
+        return DegradedPart(part, factor, factor, factor, {"g0.h2d": 40 * factor}, {"g0.h2d": 40.0}, unknown)
+
+    def words(*sets, bad=()):
+        return sentence(Diagnosis(sets, bad, 12, {"run": 12}, ()))
+
+    link = "GPU 0's host NVLink runs at"
+    assert words((blame(0.5),)) == f"{link} half speed (20.0 of 40.0 GB/s)"
+    assert words((blame(0.25, ("g0.h2d",)),)) == f"{link} a quarter of its speed (10.0 of at least 40.0 GB/s)"
+    assert words((blame(0.6),), (blame(0.7),)) == (
+        f"either {link} 60 % of its speed (24.0 of 40.0 GB/s) or {link} 70 % of its speed (28.0 of 40.0 GB/s)"
+    )
+    slow = (SlowCell(parse("n0:g0"), 0.5, True), SlowCell(parse("n1:g3"), 0.5, False))
+    assert words((blame(0.5),), bad=slow).endswith(" GB/s); this does not explain 1 of 2 slow cells")
+
+
+@pytest.mark.parametrize("part, words", [
+    ("g2.h2d", "devices/0000:3b:00.0/current_link_*`), then reseat or replace GPU 2 (0000:3b:00.0, slot 21)"),
+    ("g2.nvlink", "the lanes of GPU 2 (0000:3b:00.0, slot 21) and their errors (`nvidia-smi nvlink -s -i 0000:3b:00.0`"),
+    ("g0-g1.link", "`nvidia-smi topo -m` of GPU 0 (0000:1b:00.0) and GPU 1 (0000:2b:00.0)"),
+    ("g0.memory", "`nvidia-smi -q -i 0000:1b:00.0 -d ECC,ROW_REMAPPER`, then reset or replace GPU 0"),
+    ("switch:0000:81:00.0.up", "devices/0000:81:00.0/current_link_*`), then its riser"),
+    ("n1.memory", "the DIMMs of NUMA node 1"),
+    ("p0-p1", "between packages 0 and 1"),
+    ("g0-g9.link", None), ("g3.memory", None), ("else", None),
+])  # fmt: skip
+def test_a_repair_has_the_addresses_of_its_part(part, words):
+    addresses = ("0000:1b:00.0", "0000:2b:00.0", "0000:3b:00.0", "0000:4b:00.0")
+    gpus = [Gpu(index, pci) for index, pci in enumerate(addresses)]
+    gpus[2:] = replace(gpus[2], slot="21"), replace(gpus[3], vendor="amd")
+    found = repair(part, replace(summit().node, gpus=tuple(gpus)))
+    assert found == "" if words is None else words in found
+
+
 def test_a_part_whose_factor_is_unknown_is_not_named():
     # Six GPUs at once are slowed by a direction and a memory; beside these, this part of g2's link may be anything.
     cells = ["g0:n0", "n1:g0", "g1:g0", "c0:n0/triad", "n1:g4+g4:n1", "n1:g5+g5:n1",
@@ -379,8 +417,8 @@ def test_parts_that_explain_equally_with_unknown_factors_are_listed_and_not_name
     assert not wide[0][0].certain
     slow = (SlowCell(parse("n0:g0"), 0.5, False),)
     found = Diagnosis((), slow, 12, {"run": 12}, (), tuple(wide))
-    words = f"ambiguous: these parts explain it equally: {part.name}, {other.name}: 1 cell slow"
-    assert sentence(found) == words
+    words = "either GPU 0's host NVLink or GPU 0's host NVLink from host to device is slow; these cells cannot tell them apart"
+    assert sentence(found) == f"{words}: 1 cell slow"
     assert as_json(found, "modelled", "summit", "x")["undetermined"] == [[part.name], [other.name]]
 
 
@@ -543,7 +581,7 @@ def test_the_command(capsys, documents):
     code, out, err = run(capsys, "--node", "summit", documents / "ill.json", "--healthy", documents / "well.json")
     assert (code, err) == (1, "")
     assert "g2.d2h is degraded to 0." in out
-    assert "link from GPU 2 to host" in out
+    assert "GPU 2's host NVLink from device to host" in out
     assert "(modelled)" in out.splitlines()[0]
     code, out, _ = run(capsys, "--node", "summit", documents / "well.json")
     assert (code, out.splitlines()[-1]) == (0, "nothing is slow")

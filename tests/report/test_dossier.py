@@ -28,7 +28,7 @@ def test_a_failing_node_on_paper(tmp_path: Path, capsys: pytest.CaptureFixture[s
     pages = pypdf.PdfReader(io.BytesIO(paper.read_bytes())).pages
     text = " ".join(" ".join(page.extract_text() for page in pages).split())
     for words in (
-        "FAIL: h200-07", "3 GPUs, expected 4: GPU 3 (0000:4b:00.0) is absent", "Slow figures explained by g2.d2h",
+        "FAIL: h200-07", "3 GPUs, expected 4: GPU 3 (0000:4b:00.0) is absent", "GPU 2's PCIe link from device to host runs at half speed",
         "PCIe width x8 under load", "host_device D2H: g2->n0 27.1 GB/s", "GPU-00000001-5eed", "driver 580",
         logged, "all that was compared arrived intact", "h200-07 2 21 0000:3b:00.0",
         "Host memory on h200-07 should have run and did not",

@@ -10,4 +10,4 @@ from .gaps import Gaps, gaps_of
 from .healthy import Healthy, HealthyRuns, from_itself, from_reference, healthy_runs
 from .node_diagnosis import Diagnosis, SlowCell, diagnose
 from .parts import DegradedPart, Part, degraded_by, parts_of
-from .text import ORIGINS, as_json, nothing_slow, sentence, undetermined
+from .text import ORIGINS, as_json, nothing_slow, repair, sentence, undetermined

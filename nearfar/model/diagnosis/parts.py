@@ -17,26 +17,24 @@ from . import thresholds
 
 #: Names of capacities, and the part that carries them beside others: (pattern, name of the part, what it is).
 _WHOLE = (
-    (
-        r"g(\d+)\.(?:h2d|d2h|both|(?:peers|staged)_(?:in|out))",
-        "g{0}.link",
-        "link between GPU {0} and its host, both directions",
-    ),
-    (r"g(\d+)\.(?:out|in)", "g{0}.nvlink", "links of GPU {0} to the NVLink switch, both directions"),
-    (r"switch:(.+)\.(?:up|down|both)", "switch:{0}", "uplink of PCI bridge {0} above {above}, both directions"),
-    (r"n(\d+)\.memory", "n{0}.memory", "memory of NUMA node {0}"),
-    (r"g(\d+)\.memory", "g{0}.memory", "memory of GPU {0}"),
+    (r"g(\d+)\.(?:h2d|d2h|both|(?:peers|staged)_(?:in|out))", "g{0}.link", "GPU {0}'s {link}"),
+    (r"g(\d+)\.(?:out|in)", "g{0}.nvlink", "GPU {0}'s NVLink to the switch"),
+    (r"switch:(.+)\.(?:up|down|both)", "switch:{0}", "the uplink of PCIe bridge {0} above {above}"),
+    (r"n(\d+)\.memory", "n{0}.memory", "the memory of NUMA node {0}"),
+    (r"g(\d+)\.memory", "g{0}.memory", "GPU {0}'s memory"),
 )
 #: Capacities of one direction, which breaks alone: (pattern, what it is).
 _ONE_WAY = (
-    (r"g(\d+)\.h2d", "link from host to GPU {0}, that direction alone"),
-    (r"g(\d+)\.d2h", "link from GPU {0} to host, that direction alone"),
-    (r"g(\d+)\.out", "links from GPU {0} to the NVLink switch, that direction alone"),
-    (r"g(\d+)\.in", "links from the NVLink switch to GPU {0}, that direction alone"),
-    (r"switch:(.+)\.up", "uplink of PCI bridge {0} above {above}, from its GPUs to the host alone"),
-    (r"switch:(.+)\.down", "uplink of PCI bridge {0} above {above}, from the host to its GPUs alone"),
-    (r"p(\d+)-p(\d+)", "link from package {0} to package {1}, that direction alone"),
+    (r"g(\d+)\.h2d", "GPU {0}'s {link} from host to device"),
+    (r"g(\d+)\.d2h", "GPU {0}'s {link} from device to host"),
+    (r"g(\d+)\.out", "GPU {0}'s NVLink into the switch"),
+    (r"g(\d+)\.in", "GPU {0}'s NVLink out of the switch"),
+    (r"switch:(.+)\.up", "the uplink of PCIe bridge {0} from {above} to the host"),
+    (r"switch:(.+)\.down", "the uplink of PCIe bridge {0} from the host to {above}"),
+    (r"p(\d+)-p(\d+)", "the link from package {0} to package {1}"),
 )
+#: A GPU's link to the host in words.
+_LINKS = {"pcie": "PCIe link", "nvlink": "host NVLink", "c2c": "C2C link"}
 
 
 @dataclass(frozen=True)
@@ -62,26 +60,31 @@ def parts_of(node_type: NodeType) -> list[Part]:
     devices = shared_uplinks(node_type.node)
     for name in node_type.capacities:
         bridge = re.match(r"switch:(.+)\.", name)
-        above = listed(devices.get(bridge[1], ()) if bridge else ()) or "its devices"
+        below = devices.get(bridge[1], ()) if bridge else ()
+        named = [re.sub(r"^g(\d+)$", r"GPU \1", each) for each in below]
+        above = " and ".join(named) if len(named) < 3 else listed(named)
+        gpu = re.match(r"g(\d+)\.", name)
+        owner = node_type.node.gpu(int(gpu[1])) if gpu else None
+        link = _LINKS[owner.link.kind if owner is not None else "pcie"]
         for pattern, whole, description in _WHOLE:
             match = re.fullmatch(pattern, name)
             if match:
-                add(whole.format(match[1]), name, description.format(match[1], above=above))
+                add(whole.format(match[1]), name, description.format(match[1], above=above, link=link))
         packages = re.fullmatch(r"p(\d+)-p(\d+)", name)
         if packages:
             a, b = sorted(map(int, packages.groups()))
-            add(f"p{a}-p{b}.link", name, f"link between packages {a} and {b}, both directions")
+            add(f"p{a}-p{b}.link", name, f"the link between packages {a} and {b}")
         # What a GPU's link carries of copies between GPUs goes with the link's direction.
         way = link_of(name) or name
         for pattern, description in _ONE_WAY:
             match = re.fullmatch(pattern, way)
             if match:
-                add(way, name, description.format(*match.groups(), above=above))
+                add(way, name, description.format(*match.groups(), above=above, link=link))
     for cell, cap in node_type.caps.items():
         if {flow.kind for flow in cell.flows} == {"peer"} and len({frozenset(flow.gpus) for flow in cell.flows}) == 1:
             a, b = sorted(cell.flows[0].gpus)
             if not any(flow.staged for flow in cell.flows):
-                add(f"g{a}-g{b}.link", cap.name, f"link between GPUs {a} and {b}, both directions")
+                add(f"g{a}-g{b}.link", cap.name, f"the link between GPUs {a} and {b}")
     return [Part(name, tuple(names), description) for name, (names, description) in by_name.items()]
 
 
@@ -99,9 +102,9 @@ def parts_seen(parts: Iterable[Part], crossed: Collection[str]) -> list[Part]:
 
 def _named(part: Part, seen: tuple[str, ...]) -> Part:
     """A pair of GPUs of which one direction was measured alone says so."""
-    one_way = len(seen) < len(part.capacities) and len(seen) == 1 and "both directions" in part.description
-    description = part.description.replace("both directions", f"measured in one direction alone ({seen[0]})")
-    return replace(part, capacities=seen, description=description if one_way else part.description)
+    one_way = len(seen) == 1 < len(part.capacities) and re.match(r"g\d+-g", part.name)
+    words = f"{part.description}, measured in one direction alone ({seen[0]})" if one_way else part.description
+    return replace(part, capacities=seen, description=words)
 
 
 def degraded_by(faults: Iterable[str], node_type: NodeType) -> dict[str, float]:

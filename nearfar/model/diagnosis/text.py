@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable
 from typing import Any
 
 from nearfar.base import plural
+from nearfar.topology import Node
 
 from .node_diagnosis import Diagnosis
 from .parts import DegradedPart
@@ -18,12 +20,29 @@ ORIGINS = {
     "siblings": "siblings in the same run (what slows all of them alike is not seen)",
     "prediction": "the node type's prediction, taken as right within 3 %",
 }
+#: How a factor is said in words, within 4 %.
+_SHARES = ((1 / 2, "half"), (1 / 4, "a quarter of its"))
+#: What to inspect, and then to repair, by the kind of a GPU's link to the host and the name of the part.
+_REPAIRS = (
+    (r"pcie g\d+\.(link|h2d|d2h)",
+     "check the link's width and speed under load (`grep . /sys/bus/pci/devices/{pci}/current_link_*`), then reseat or replace {gpu0}"),
+    (r"\w+ g\d+\.(link|h2d|d2h|nvlink|out|in)",
+     "check the lanes of {gpu0} and their errors (`nvidia-smi nvlink -s -i {pci}`, then `-e`), then reseat or replace it"),
+    (r"\w+ g\d+-g\d+\.link", "compare `nvidia-smi nvlink -s` and `nvidia-smi topo -m` of {gpu0} and {gpu1} with a healthy node's"),
+    (r"\w+ g\d+\.memory", "check `nvidia-smi -q -i {pci} -d ECC,ROW_REMAPPER`, then reset or replace {gpu0}"),
+    (r" switch:[0-9a-f:]+\.\d(\.up|\.down)?",
+     "check the uplink's width and speed under load (`grep . /sys/bus/pci/devices/{pci}/current_link_*`), then its riser, cable and slot"),
+    (r" n\d+\.memory",
+     "check the DIMMs of NUMA node {0}: slots, sizes, speeds (`sudo dmidecode -t memory`), and errors in the kernel log"),
+    (r" p\d+-p\d+(\.link)?",
+     "compare the firmware's settings of the link between packages {0} and {1} with a healthy node's, then reseat both processors"),
+)  # fmt: skip
 #: What is said where no figure has a healthy one to compare it with.
 NOTHING_COMPARED = "nothing was compared: no figure has a healthy one to compare it with"
 
 
 def sentence(diagnosis: Diagnosis) -> str:
-    """What explains the slow cells, in one line: what is common to a direction, parts with factors of healthy and their 95 % intervals."""
+    """What explains the slow cells, in one line: what is common to a direction, parts with their speed."""
     return "; ".join([*(finding.reason for finding in diagnosis.common), _parts(diagnosis)])
 
 
@@ -37,9 +56,23 @@ def _parts(diagnosis: Diagnosis) -> str:
         return undetermined(diagnosis)
     if not diagnosis.sets:
         return f"no single part explains this, nor two: {plural(slow, 'cell')} slow"
-    rivals = " or, as likely, ".join(_short(blames) for blames in diagnosis.sets)
-    explained = slow - len(diagnosis.unexplained)
-    return f"explained by {rivals}: {explained} of {plural(slow, 'slow cell')}"
+    rivals = either(" and ".join(map(_slowed, blames)) for blames in diagnosis.sets)
+    odd = len(diagnosis.unexplained)
+    return rivals + (f"; this does not explain {odd} of {plural(slow, 'slow cell')}" if odd else "")
+
+
+def either(found: Iterable[str]) -> str:
+    """``either a or b`` of several; one as it is."""
+    several = list(dict.fromkeys(found))
+    return several[0] if len(several) == 1 else f"either {', '.join(several[:-1])} or {several[-1]}"
+
+
+def _slowed(blame: DegradedPart) -> str:
+    """``GPU 0's PCIe link runs at half speed (27.6 of 55.3 GB/s)``."""
+    share = next((words for part, words in _SHARES if abs(blame.factor - part) <= part / 25), "")
+    name, now = next(iter(blame.now.items()))
+    most = f"{'at least ' if name in blame.unknown else ''}{blame.healthy[name]:.1f}"
+    return f"{blame.part.description} runs at {share or f'{100 * blame.factor:.0f} % of its'} speed ({now:.1f} of {most} GB/s)"
 
 
 def nothing_slow(diagnosis: Diagnosis) -> str:
@@ -54,17 +87,25 @@ def nothing_slow(diagnosis: Diagnosis) -> str:
 
 def undetermined(diagnosis: Diagnosis) -> str:
     """That what is slow cannot be laid to one part, with those that would explain it."""
-    names = [" and ".join(blame.part.name for blame in blames) for blames in diagnosis.undetermined]
+    parts = [" and ".join(blame.part.description for blame in blames) for blames in diagnosis.undetermined]
     slow = f"{plural(len(diagnosis.bad), 'cell')} slow"
-    if len(names) == 1:
-        return f"ambiguous: {names[0]} would explain it, but these cells do not show by how much: {slow}"
-    return f"ambiguous: these parts explain it equally: {', '.join(names)}: {slow}"
+    if len(parts) == 1:
+        return f"{parts[0]} may be slow, but these cells do not show by how much: {slow}"
+    return f"{either(parts)} is slow; these cells cannot tell them apart: {slow}"
 
 
-def _short(blames: Sequence[DegradedPart]) -> str:
-    return " and ".join(
-        f"{b.part.name} ({b.part.description}) at {b.factor:.3f} [{b.low:.3f}–{b.high:.3f}] of healthy" for b in blames
-    )
+def repair(part: str, node: Node) -> str:
+    """What to inspect where a part is degraded, with its addresses, and what to do then; empty where the part is not known."""
+    indices = re.findall(r"\bg(\d+)", part)
+    gpus = [gpu for index in indices if (gpu := node.gpu(int(index))) is not None]
+    host_link = gpus[0].link.kind if gpus else ""
+    words = next((each for pattern, each in _REPAIRS if re.fullmatch(pattern, f"{host_link} {part}")), "")
+    if len(gpus) < len(indices) or (any(gpu.vendor == "amd" for gpu in gpus) and "nvidia-smi" in words):
+        return ""
+    addresses = [f"{gpu.pci}, slot {gpu.slot}" if gpu.slot else gpu.pci for gpu in gpus]
+    named = {f"gpu{at}": f"GPU {gpu.index} ({address})" for at, (gpu, address) in enumerate(zip(gpus, addresses))}
+    pci = gpus[0].pci if gpus else part.removeprefix("switch:").removesuffix(".up").removesuffix(".down")
+    return words.format(*re.findall(r"\d+", part), pci=pci, **named)
 
 
 def as_json(diagnosis: Diagnosis, kind: str, node_type: str, source: str) -> dict[str, Any]:

@@ -48,6 +48,12 @@ class Explained:
         return [str(blame["part"]) for blames in sets or () for blame in blames]
 
     @property
+    def degraded(self) -> dict[str, float]:
+        """GB/s that the capacities of these parts carry now."""
+        sets: Any = (self.faults.found or {}).get("sets") if self.faults else None
+        return {name: now for blames in sets or () for blame in blames for name, now in blame["capacities"].items()}
+
+    @property
     def answer(self) -> Answer | None:
         """What explains the slow figures; None where none is slow."""
         return _answer(self.as_json()["diagnosis"]) if self.faults else None

@@ -151,9 +151,13 @@ def _name(metric: JudgedMetric) -> str:
 
 def _details(diagnosis: Diagnosis, slow: set[Cell], unseen: set[Cell]) -> list[str]:
     found = []
+    explained, slow_cells = len(diagnosis.bad) - len(diagnosis.unexplained), plural(len(diagnosis.bad), "slow cell")
     for blame in (blame for blames in diagnosis.sets for blame in blames):
         now = ", ".join(f"{name} {value:.1f} GB/s" for name, value in blame.now.items())
-        found.append(f"{blame.part.name}: {blame.part.description}; now {now}.")
+        factor = f"{blame.factor:.3f} [{blame.low:.3f}–{blame.high:.3f}] of healthy"
+        found.append(
+            f"{blame.part.name} ({blame.part.description}) at {factor}: {explained} of {slow_cells}; now {now}."
+        )
     if odd := [pretty(one.cell) for one in diagnosis.bad if not one.explained]:
         found.append(f"Of {plural(len(diagnosis.bad), 'slow cell')} not explained: {listed(odd, _NAMED)}.")
     counts = diagnosis.origins.items()

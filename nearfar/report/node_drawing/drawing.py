@@ -125,9 +125,9 @@ class _Drawing:
         return [each for _, each in sorted(found, key=itemgetter(0))]
 
     def _switch(self, bridge: str, names: frozenset[str]) -> ET.Element:
-        mark, rate = self._findings.mark(f"switch:{bridge}"), self._findings.uplinks.get(bridge, "")
-        # What is blamed is no lower bound.
-        label = f"uplink {bridge.split(':', 1)[-1]} {rate.replace('≥ ', '') if mark else rate}".rstrip()
+        name = f"switch:{bridge}"
+        mark, rate = self._findings.mark(name), self._findings.shared.get(name, "")
+        label = f"uplink {bridge.split(':', 1)[-1]} {rate}".rstrip()
         words = f"PCI bridge {bridge}, shared by {', '.join(sorted(names))}"
         return element("div", marked(label, mark), class_=f"switch {mark}".strip(), title=words)
 
@@ -153,7 +153,8 @@ class _Drawing:
     def _gpu(self, gpu: Gpu) -> tuple[tuple[str, ...], str, str]:
         """Lines, class and tooltip of a GPU's box."""
         fault = self._findings.faults.get(gpu.index)
-        verdict = self._findings.mark(f"g{gpu.index}") if fault is None else fault.verdict
+        own = [f"g{gpu.index}.{part}" for part in ("memory", "nvlink", "out", "in")]
+        verdict = self._findings.mark(*own) if fault is None else fault.verdict
         name = (gpu.name or "GPU").replace("NVIDIA ", "").replace("AMD Instinct ", "").replace("Tesla ", "")
         link = self._findings.links.get(gpu.index) or link_words(gpu.link, most=True)
         words = f"GPU {gpu.index}: {gpu.name or 'model unknown'} at {gpu.pci}, {link}"
@@ -167,21 +168,33 @@ class _Drawing:
         lanes, made = self._findings.lanes.get(index), []
         for direction, arrow in (("h2d", "↓"), ("d2h", "↑")) if lanes is not None else ():
             figure = lanes.get(direction) if lanes else None
-            state = figure.shown if figure else "none"
-            if state not in ("FAIL", "DEGRADED"):
-                state = self._findings.mark(f"g{index}.link", f"g{index}.{direction}") or state
-            sign = SIGNS[state] if state in ("FAIL", "DEGRADED", "INDETERMINATE") else ""
+            mark, state = (
+                self._findings.mark(f"g{index}.link", f"g{index}.{direction}"),
+                figure.shown if figure else "none",
+            )
+            # What is slow because of another part is marked less than that part.
+            follows = not mark and figure is not None and str(figure.cell) in self._findings.explained
+            state = mark or state
+            sign = SIGNS[state] if not follows and state in ("FAIL", "DEGRADED", "INDETERMINATE") else ""
             value = number(figure.value, figure.unit) if figure else "none"
             title = figure.sentence if figure else "not measured"
-            made.append(element("span", f"{sign}{arrow}\u202f{value}", class_=f"lane {state}", title=title))
+            made.append(
+                element(
+                    "span",
+                    f"{sign}{arrow}\u202f{value}",
+                    class_=f"lane {state} {'follows' if follows else 'cause' if mark else ''}".rstrip(),
+                    title=title,
+                )
+            )
         return [element("div", *made, class_="lanes")] if made else []
 
     def _package_link(self, a: int, b: int) -> ET.Element:
         several = "Links between packages; which are direct is not known"
         words = f"The link between packages {a} and {b}" if len(self._node.packages) < 3 else several
         mark = self._findings.mark(f"p{a}-p{b}", f"p{b}-p{a}")
-        label = element("span", marked("package link", mark))
-        return element("div", label, class_=f"package-link {mark}".strip(), title=words)
+        rate = self._findings.shared.get(f"p{a}-p{b}", "")
+        label = [element("span", marked("package link", mark)), *([element("span", rate)] if rate else [])]
+        return element("div", *label, class_=f"package-link {mark}".strip(), title=words)
 
     def _links(self) -> Iterator[ET.Element]:
         """The links between GPUs: one box where every pair of some has the same, else one for each pair where they are few."""

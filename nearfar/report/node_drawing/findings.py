@@ -11,15 +11,17 @@ from nearfar.report.figures import SIGNS, Figure
 @dataclass(frozen=True)
 class Findings:
     """What is known beside the node itself. Keys are GPU numbers; ``lanes`` has the near figures of ``h2d`` and ``d2h`` for each;
-    ``uplinks`` is what each PCI bridge carries (``↓ ≥ 24.6 ↑ ≥ 25.1``); ``blamed`` are the parts that explain what is slow (``g2.link``,
-    ``n0.memory``), with their mark's verdict; ``ring`` says of each GPU where NCCL's ring goes on."""
+    ``shared`` is what each link that devices share carries, by ``switch:`` and the PCI bridge (``↓ ≥ 24.6 ↑ ≥ 25.1``) and by ``p0-p1``;
+    ``blamed`` are the parts that explain what is slow (``g2.link``, ``n0.memory``), with their mark's verdict, ``explained`` the cells that
+    are slow because of them; ``ring`` says of each GPU where NCCL's ring goes on."""
 
     lanes: dict[int, dict[str, Figure]] = field(default_factory=dict)
     links: dict[int, str] = field(default_factory=dict)
     absent: dict[int, str] = field(default_factory=dict)
     faults: dict[int, Finding] = field(default_factory=dict)
-    uplinks: dict[str, str] = field(default_factory=dict)
+    shared: dict[str, str] = field(default_factory=dict)
     blamed: dict[str, str] = field(default_factory=dict)
+    explained: frozenset[str] = frozenset()
     ring: dict[int, str] = field(default_factory=dict)
 
     def mark(self, *parts: str) -> str:

@@ -16,7 +16,7 @@ from nearfar.topology import Node
 from . import provenance
 from .by_subject import nccl_ring, subject_tables
 from .cell_maps import legend, maps
-from .explaining import modelled_type, uplink_rates
+from .explaining import modelled_type, shared_rates
 from .figure_tables import every_figure
 from .many_gpus import exchange_tables, ramps
 from .node_state import findings_table, gpu_table, who_else
