@@ -14,10 +14,9 @@ from nearfar import question
 from nearfar.base import ORDER, Finding, shown_verdict
 from nearfar.report import sections
 from nearfar.report.blocks import Block, Entry, Group, Row, Text, anchors, rendered, row, table
-from nearfar.report.charts import evidence, load_place
-from nearfar.report.explanations import Capacities, Explained, Faults
+from nearfar.report.charts import Findings, draw, evidence, load_place
+from nearfar.report.explanations import Capacities, Explained, Faults, shared_rates
 from nearfar.report.figures import Figure, figure_rows, figures, parsed, plural, wording
-from nearfar.report.node_drawing import Findings, draw
 from nearfar.report.sections import provenance
 from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
 
@@ -133,7 +132,7 @@ def section(
     drawing, drawn = None, _findings(node, everything)
     if machine is not None:
         mark = node.word if node.word in ("FAIL", "DEGRADED") else "DEGRADED"
-        shared = sections.shared_rates(machine, explained)
+        shared = shared_rates(machine, explained)
         cells = explained.answer.cells if explained.answer is not None else frozenset()
         drawn = replace(drawn, shared=shared, blamed=dict.fromkeys(explained.blamed, mark), explained=cells)
         drawing = draw(machine, drawn)

@@ -4,7 +4,7 @@ Gives ``papers``, ``beside`` (a paper's rows with the model's answers and a run'
 measures or judges.
 
 Needs: base, topology, cells, measurement, model, model.prediction, model.typical, collective, binding, mpi, question, verdict,
-report, report.blocks, report.charts, report.figures, report.node_drawing, report.sections.
+report, report.blocks, report.charts, report.figures, report.sections.
 """
 
 from __future__ import annotations

@@ -10,9 +10,8 @@ from nearfar.model.prediction import load_node_type
 from nearfar.mpi import load_balance
 from nearfar.report import title
 from nearfar.report.blocks import Block, Chart, Entry, Group, Shown, Table, Text, row, table
-from nearfar.report.charts import Mark, Scale, strips
+from nearfar.report.charts import Findings, Mark, Scale, draw, strips
 from nearfar.report.figures import figures
-from nearfar.report.node_drawing import Findings, draw
 from nearfar.report.sections import curves_over_size, subject_tables
 
 from . import words

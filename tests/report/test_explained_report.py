@@ -18,8 +18,8 @@ from nearfar.model.diagnosis import DegradedPart, Part
 from nearfar.model.diagnosis.parts import bridge_of_links
 from nearfar.report import explanations, terminal
 from nearfar.report.blocks import Block, Text
+from nearfar.report.charts import Findings, draw
 from nearfar.report.explanations import capacities, faults, merged_document
-from nearfar.report.node_drawing import Findings, draw
 from nearfar.topology import node_from_document
 from nearfar.verdict import CheckRecord, JudgedReference, NodeRun, PastRuns, run_directory
 from nearfar.verdict.references import ReferenceFile

@@ -12,7 +12,7 @@ import pytest
 from nearfar import report
 from nearfar.cells import parse
 from nearfar.report import terminal
-from nearfar.report.charts import CellGaps, curves
+from nearfar.report.charts import CellGaps, CurveLine, over_sizes
 from nearfar.report.sections import cell_maps
 from tests.data.runs import many_gpus
 from tests.report.test_report import Page
@@ -124,12 +124,9 @@ def test_which_pair_a_cell_is_of(cell: str, pair: tuple[str, int, int] | None) -
 
 def test_curves() -> None:
     found = {"H2D": 110.0, "D2H": 109.0}
-    lines = [
-        curves.CurveLine(name, name, at, ((1024, 9.0), (1 << 20, high)))
-        for at, (name, high) in enumerate(found.items())
-    ]
-    drawn = curves.over_sizes(lines, "GB/s", "Rate over size", "a transfer")
+    lines = [CurveLine(name, name, at, ((1024, 9.0), (1 << 20, high))) for at, (name, high) in enumerate(found.items())]
+    drawn = over_sizes(lines, "GB/s", "Rate over size", "a transfer")
     assert 'class="series h2d"' in drawn and 'class="series d2h"' in drawn
     labels = [float(y) for y in re.findall(r'y="([\d.]+)" class="label"', drawn)]
     assert abs(labels[0] - labels[1]) >= 14
-    assert curves.over_sizes([curves.CurveLine("H2D", "H2D", 0, ((1024, 9.0),))], "GB/s", "Rate", "a transfer") == ""
+    assert over_sizes([CurveLine("H2D", "H2D", 0, ((1024, 9.0),))], "GB/s", "Rate", "a transfer") == ""

@@ -1,12 +1,13 @@
-"""Small drawings as inline SVG and heat maps as tables.
+"""Small drawings as inline SVG, the node as boxes, and heat maps as tables.
 
-Needs: base, cells, verdict, report.blocks, report.figures.
+Needs: base, cells, topology, verdict, report.blocks, report.figures.
 """
 
 from __future__ import annotations
 
-from . import curves, strips
+from . import strips
 from .maps import Matrix, cell_map, load_place
+from .node_drawing import Findings, draw
 from .places import (
     NOT_RUN,
     OVER,
@@ -18,6 +19,6 @@ from .places import (
     figure_entry,
     gap_entry,
 )
-from .plot import Scale
+from .plot import CurveLine, Scale, over_sizes
 from .strips import Mark
 from .svg import element, markup, printable, text

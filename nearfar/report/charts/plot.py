@@ -1,4 +1,4 @@
-"""Axes, lines and marks of a small drawing. Lines differ by dash and marker, not by colour alone."""
+"""Small curves: axes, lines and marks. Lines differ by dash and marker, not by colour alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from nearfar.report.figures import size
+from nearfar.report.figures import number, size, unit_words
 
 from .svg import element, markup, text
 
@@ -111,3 +111,32 @@ class Plot:
             return element("rect", title, x=at - r, y=up - r, width=2 * r, height=2 * r)
         triangle = f"M{at:.1f} {up - r - 1:.1f} l{r + 1:.1f} {2 * r:.1f} l{-2 * r - 2:.1f} 0 z"
         return element("path", title, d=triangle, class_="mark")
+
+
+@dataclass(frozen=True)
+class CurveLine:
+    """A line over sizes. ``style`` counts in ``STYLES``; ``label`` stands at its end, ``title`` in its tooltips. ``points``: bytes and
+    figure, from the least size up."""
+
+    label: str
+    title: str
+    style: int
+    points: tuple[tuple[int, float], ...]
+
+
+def over_sizes(series: Sequence[CurveLine], unit: str, words: str, of: str, logarithmic: bool = True) -> Markup:
+    """A figure over the size ``of`` something, ``a message``; ``logarithmic``: upwards too: latencies and rates of messages span five
+    decades. Empty where no line has two points."""
+    known = ((each, [point for point in each.points if point[1] > 0]) for each in series)
+    drawn = [(each, points) for each, points in known if len(points) > 1]
+    if not drawn:
+        return Markup("")
+    across, upwards = zip(*(point for _, points in drawn for point in points))
+    up = decades(min(upwards), max(upwards)) if logarithmic else linear(max(upwards))
+    axes = f"bytes of {of}", unit_words(unit)
+    plot = Plot(words, axes, bytes_(min(across), max(across)), up, 440, right=128)
+    for each, points in drawn:
+        said = f"{each.title}: {{}} {unit_words(unit)} at {{}}"
+        plot.line(points, each.style, lambda at, said=said: said.format(number(at[1], unit), size(at[0])))  # type: ignore[misc]
+    plot.ends({each.label: points[-1] for each, points in reversed(drawn) if each.label})
+    return plot.markup()

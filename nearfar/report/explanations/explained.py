@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import pairwise
 from typing import Any
 
+from nearfar.model.prediction import implied_capacities
+from nearfar.report.figures import number
+from nearfar.topology import Node, shared_uplinks
 from nearfar.verdict import RunDirectory
 
 from .capacities import Capacities, capacities
@@ -82,3 +86,24 @@ def _answer(said: Mapping[str, Any]) -> Answer:
     cells = (str(each["cell"]) for each in slow if lone or (sets and each["explained"]))
     parts = tuple(str(blame["part"]) for blames in sets for blame in blames)
     return Answer(str(said["sentence"]), frozenset(cells), lone, parts)
+
+
+def shared_rates(node: Node, explained: Explained) -> dict[str, str]:
+    """GB/s of each link that several devices share, by ``switch:`` and the PCI bridge to its devices and from them (``↓ ≥ 24.6 ↑ ≥
+    25.1``), by ``p0-p1`` between two packages: as this run saw them, else what the links allow. What nothing is known of is left out."""
+    bounds = {
+        name: f"≤ {number(each.best)}" for name, each in implied_capacities(node).items() if each.best is not None
+    }
+    seen = explained.capacities.known if explained.capacities else {}
+    known = {**bounds, **seen, **{name: number(now) for name, now in explained.degraded.items()}}
+    ways = {
+        f"switch:{bridge}": {f"switch:{bridge}.down": "↓", f"switch:{bridge}.up": "↑"}
+        for bridge in shared_uplinks(node)
+    }
+    packages = [package.index for package in node.packages]
+    ways |= {f"p{a}-p{b}": {f"p{a}-p{b}": "→", f"p{b}-p{a}": "←"} for a, b in pairwise(sorted(packages))}
+    rates = {
+        link: " ".join(f"{sign} {known[name]}".replace(" ", "\u00a0") for name, sign in own.items() if name in known)
+        for link, own in ways.items()
+    }
+    return {link: words for link, words in rates.items() if words}

@@ -1,7 +1,7 @@
 """What the page says of each kind of question: one module for each part of the page.
 
 Needs: base, topology, cells, measurement, model.diagnosis, model.prediction, nccl, verdict, report.blocks, report.charts,
-report.explanations, report.figures, report.node_drawing.
+report.explanations, report.figures.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from nearfar.topology import Node
 from . import provenance
 from .by_subject import nccl_ring, subject_tables
 from .cell_maps import legend, maps
-from .explaining import modelled_type, shared_rates
 from .figure_tables import every_figure
 from .many_gpus import exchange_tables, ramps
 from .node_state import findings_table, gpu_table, who_else
-from .published import beside
+from .published import beside, modelled_type
 from .size_curves import curves_over_size
 from .unmeasured import Gap, gaps, nothing
 

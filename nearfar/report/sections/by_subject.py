@@ -10,9 +10,8 @@ from typing import Any
 from nearfar import nccl
 from nearfar.base import NOT_JUDGED, ORDER, grouped
 from nearfar.report.blocks import Block, Chart, Entry, Text, row, table
-from nearfar.report.charts import curves
+from nearfar.report.charts import CurveLine, Findings, draw, over_sizes
 from nearfar.report.figures import SIGNS, Figure, class_words, parsed, size, span, wording
-from nearfar.report.node_drawing import Findings, draw
 from nearfar.topology import Node
 
 #: What is known of a GPU meanwhile, and its unit.
@@ -124,10 +123,8 @@ def _curves(readings: Sequence[_Reading]) -> list[Block]:
     drawn: list[Block] = []
     for title, mine in grouped((each.title, each) for each in readings if each.bytes is not None).items():
         lines = grouped((each.row, (each.bytes or 0, float(each.rate["median"]))) for each in mine)
-        series = [
-            curves.CurveLine(name, name, at, tuple(sorted(points))) for at, (name, points) in enumerate(lines.items())
-        ]
-        curve = curves.over_sizes(series, str(mine[0].rate["unit"]), f"{title} over the size of a message", "a message")
+        series = [CurveLine(name, name, at, tuple(sorted(points))) for at, (name, points) in enumerate(lines.items())]
+        curve = over_sizes(series, str(mine[0].rate["unit"]), f"{title} over the size of a message", "a message")
         drawn += [Chart(curve, title)] if curve else []
     return drawn
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nearfar import cells
-from nearfar.base import grouped
-from nearfar.model.prediction import NodeType, Prediction, predict
+from nearfar.base import NearfarError, grouped, site_directories
+from nearfar.model.diagnosis import degraded_by
+from nearfar.model.prediction import NodeType, Prediction, degraded, load_node_type, predict
 from nearfar.report.blocks import Block, Group, Text, table
 from nearfar.report.figures import Figure, number, percent, plural
 
@@ -20,6 +21,15 @@ _SAID = {
     "upper bound": "{count} as upper bounds, {off} from what was published",
     "nominal": "{count} nominal, {off} from what was published",
 }
+
+
+def modelled_type(name: str, faults: Sequence[str]) -> NodeType | None:
+    """The type of a modelled node with the faults that it was given (``g2.h2d=0.5``); None where it is not there."""
+    try:
+        node_type = load_node_type(name, site_directories())
+        return degraded(node_type, degraded_by(faults, node_type))
+    except NearfarError:
+        return None
 
 
 def beside(node_type: NodeType, figures: Sequence[Figure], anchor: str) -> list[Block]:

@@ -8,7 +8,7 @@ from typing import Any
 from nearfar import cells
 from nearfar.cells import Cell
 from nearfar.report.blocks import Chart
-from nearfar.report.charts import curves
+from nearfar.report.charts import CurveLine, over_sizes
 from nearfar.report.figures import Figure, class_words, number, parsed, size
 
 _TITLES = {
@@ -32,8 +32,8 @@ def curves_over_size(figures: list[Figure], document: Mapping[str, Any]) -> list
         mine = {c: sorted(p) for c, p in points.items() if len(p) > 1 and c.flows[0].direction == direction}
         if mine:
             named = [(cells.pretty(cell), tuple(at)) for cell, at in mine.items()]
-            lines = [curves.CurveLine(name, name, style, at) for style, (name, at) in enumerate(named)]
-            drawing = curves.over_sizes(lines, "GB/s", "Rate over the size of a transfer", "a transfer", False)
+            lines = [CurveLine(name, name, style, at) for style, (name, at) in enumerate(named)]
+            drawing = over_sizes(lines, "GB/s", "Rate over the size of a transfer", "a transfer", False)
             made.append(Chart(drawing, title, notes=tuple(_words(cell, at, figures) for cell, at in mine.items())))
     return made
 
