@@ -133,8 +133,9 @@ def section(
     if machine is not None:
         mark = node.word if node.word in ("FAIL", "DEGRADED") else "DEGRADED"
         shared = shared_rates(machine, explained)
-        cells = explained.answer.cells if explained.answer is not None else frozenset()
-        drawn = replace(drawn, shared=shared, blamed=dict.fromkeys(explained.blamed, mark), explained=cells)
+        drawn = replace(drawn, shared=shared)
+        if (answer := explained.answer) is not None:
+            drawn = replace(drawn, blamed=dict.fromkeys(answer.parts, mark), explained=answer.cells)
         drawing = draw(machine, drawn)
     others, node_type = sections.who_else(node), None
     titled = [(headline.title(check.name), check) for check in node.checks]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import pairwise
 from typing import Any
@@ -21,12 +21,14 @@ from .merged_document import merged
 @dataclass(frozen=True)
 class Answer:
     """What explains a node's slow figures in a sentence, and the cells that parts it names explain (none: it names no part).
-    ``lone``: one cell is slow, and one part explains it, or none does. ``parts`` are those that are named, as ``n0.memory``."""
+    ``lone``: one cell is slow, and one part explains it, or none does. ``parts`` are those that are named, as ``n0.memory``; ``now``: GB/s
+    that their capacities carry."""
 
     sentence: str
     cells: frozenset[str] = frozenset()
     lone: bool = False
     parts: tuple[str, ...] = ()
+    now: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -44,18 +46,6 @@ class Explained:
         if self.faults is not None:
             found["diagnosis"] = {**(self.faults.found or {}), "sentence": self.faults.sentence}
         return found
-
-    @property
-    def blamed(self) -> list[str]:
-        """The parts that explain what is slow, as ``--degrade`` names them."""
-        sets: Any = (self.faults.found or {}).get("sets") if self.faults else None
-        return [str(blame["part"]) for blames in sets or () for blame in blames]
-
-    @property
-    def degraded(self) -> dict[str, float]:
-        """GB/s that the capacities of these parts carry now."""
-        sets: Any = (self.faults.found or {}).get("sets") if self.faults else None
-        return {name: now for blames in sets or () for blame in blames for name, now in blame["capacities"].items()}
 
     @property
     def answer(self) -> Answer | None:
@@ -84,8 +74,9 @@ def _answer(said: Mapping[str, Any]) -> Answer:
     subjects = {each["subject"] for each in said.get("findings") or ()}
     lone = len(slow) == 1 >= len(sets) and subjects <= {slow[0]["cell"]}
     cells = (str(each["cell"]) for each in slow if lone or (sets and each["explained"]))
-    parts = tuple(str(blame["part"]) for blames in sets for blame in blames)
-    return Answer(str(said["sentence"]), frozenset(cells), lone, parts)
+    blames = [blame for each in sets for blame in each]
+    now = {name: rate for blame in blames for name, rate in blame["capacities"].items()}
+    return Answer(str(said["sentence"]), frozenset(cells), lone, tuple(str(blame["part"]) for blame in blames), now)
 
 
 def shared_rates(node: Node, explained: Explained) -> dict[str, str]:
@@ -95,7 +86,8 @@ def shared_rates(node: Node, explained: Explained) -> dict[str, str]:
         name: f"≤ {number(each.best)}" for name, each in implied_capacities(node).items() if each.best is not None
     }
     seen = explained.capacities.known if explained.capacities else {}
-    known = {**bounds, **seen, **{name: number(now) for name, now in explained.degraded.items()}}
+    degraded = explained.answer.now if explained.answer else {}
+    known = {**bounds, **seen, **{name: number(now) for name, now in degraded.items()}}
     ways = {
         f"switch:{bridge}": {f"switch:{bridge}.down": "↓", f"switch:{bridge}.up": "↑"}
         for bridge in shared_uplinks(node)
