@@ -186,7 +186,7 @@ def lead(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answ
         more = f" And {plural(len(measured) - 1, 'more reason')}." if len(measured) > 1 else ""
         first = measured[0]
         if first.worst is not None:
-            text = _capital(first.cause.finding.reason)
+            text = capital(first.cause.finding.reason)
             if first.cause.kind != SHARED:
                 return f"{text}{where(run, first)}.{more}"
             return f"{text}. The worst: {first.worst.finding.reason.rstrip('.')}.{more}"
@@ -198,7 +198,7 @@ def lead(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answ
         return _modelled_lead(run, found, slow)
     nothing = coverage.nothing(run)
     if nothing:
-        return f"{f'{_capital(slow.sentence)}. ' if slow else ''}Nothing was judged: {nothing}."
+        return f"{f'{capital(slow.sentence)}. ' if slow else ''}Nothing was judged: {nothing}."
     if run.raw.get("verdict") != "PASS":
         return "No reason was recorded; the raw documents below may show more."
     count, unjudged, unlimited = coverage.of_run(run)
@@ -213,7 +213,7 @@ def lead(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answ
     return f"{well}{aside}"
 
 
-def _capital(sentence: str) -> str:
+def capital(sentence: str) -> str:
     """A sentence that begins with a large letter, unless it begins with a part's name (``n0→g0``, ``g0.link``)."""
     return sentence if re.match(r"[a-z]+\d", sentence) else sentence[:1].upper() + sentence[1:]
 
@@ -228,7 +228,7 @@ def where(run: RunDirectory, group: ReasonGroup) -> str:
 def _modelled_lead(run: RunDirectory, found: list[ReasonGroup], slow: Answer | None) -> str:
     """A run of modelled nodes alone in a sentence."""
     if slow:
-        return f"{_capital(slow.sentence)}; nothing was measured, so this does not affect the verdict."
+        return f"{capital(slow.sentence)}; nothing was measured, so this does not affect the verdict."
     if not found:
         fault = ", and the made-up fault slows no figure of these checks" if run.raw.get("degraded") else ""
         return f"Every check ran on the modelled node{fault}; nothing was measured, so nothing was judged."

@@ -67,11 +67,8 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
     words, only = headline.lead(run, found, answers), found[0] if len(found) == 1 and not found[0].follows else None
     # The only reason stands on top, and nowhere again; of a part that is named what follows from it stands below.
     whole = only is not None and words == f"{only.cause.finding.reason.rstrip('.')}."
-    named = (
-        found[0]
-        if found and found[0].explained and found[0].cause.check is None and not found[0].cause.modelled
-        else None
-    )
+    first = found[0] if found and found[0].explained and found[0].cause.check is None else None
+    named = first if first and words.startswith(headline.capital(first.cause.finding.reason)) else None
     leading = named if named is not None else only if whole else None
     unjudged = headline.slow_unjudged(run, found, answers)  # its answer is the run's first sentence
     unanswered = [
