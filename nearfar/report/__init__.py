@@ -14,9 +14,10 @@ from pathlib import Path
 from nearfar.base import write_atomically
 from nearfar.report.blocks import prepare, terminal_width
 from nearfar.report.explanations import Answer, answers, explain
+from nearfar.verdict import RunDirectory
 from nearfar.verdict import run_directory as rundir
 
-from . import documents, page, terminal
+from . import documents, headline, page, terminal
 from .dossiers import boards, dossier, passed, ruled_out
 from .headline import acceptance_note, check_line, title
 
@@ -47,6 +48,12 @@ def summary(run_directory: Path, colour: bool | None = None, every: bool = False
     if colour is None:
         colour = width is not None and not os.environ.get("NO_COLOR")
     return terminal.summarise(rundir.read(run_directory), colour, told_answers(run_directory), width, every)
+
+
+def lead(run: RunDirectory) -> str:
+    """The run in a sentence, as its page begins."""
+    explained = told_answers(run.folder)
+    return headline.lead(run, headline.reasons(run, explained), explained)
 
 
 def told_answers(run_directory: Path) -> dict[str, Answer]:

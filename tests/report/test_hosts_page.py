@@ -22,7 +22,9 @@ def run_of(folder: Path, host: str, word: str) -> None:
     place = folder / "nodes" / host
     check = place / host / "host_memory_check"
     check.mkdir(parents=True)
-    metric = judged_metric(name="c0_n0", value=10.0, verdict=word)
+    metric = judged_metric(
+        name="c0_n0", value=10.0, verdict=word, reason="too slow: 10.0 GB/s" if word == "FAIL" else ""
+    )
     made = replace(
         judged("host_memory_check", metric), verdict=word, reasons=() if word == "PASS" else ("too slow: 10.0 GB/s",)
     )
@@ -53,10 +55,10 @@ def test_each_host_has_its_runs_verdict_and_what_left_none_is_indeterminate(tmp_
     found = {host["host"]: (host["verdict"], host["reason"]) for host in report["hosts"]}
     assert found == {
         "n1": ("PASS", None),
-        "n2": ("FAIL", "too slow: 10.0 GB/s"),
+        "n2": ("FAIL", "too slow: 10.0 GB/s."),
         "n3": ("INDETERMINATE", reason),
         "n4": ("INDETERMINATE", "it left no result"),
-        "n5": ("INDETERMINATE", "none of its figures was judged: it has no reference; nearfar tune makes references of healthy runs"),
+        "n5": ("INDETERMINATE", "Nothing was judged: 1 figure has no reference, nearfar tune --system mine makes them."),
     }  # fmt: skip
     assert report["verdict"] == "FAIL" and report["counts"]["INDETERMINATE"] == 3
     page = (tmp_path / "index.html").read_text()

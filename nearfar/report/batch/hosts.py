@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, ORDER, VERDICTS, NearfarError, folded, worst, write_atomically
+from nearfar.report import lead
 from nearfar.topology import written_settings
 from nearfar.verdict import NodeRun, run_directory
 
@@ -102,7 +103,7 @@ def _host(
     measured = [node for node in run.nodes if not node.modelled]
     checks = {check.name: check.word for node in measured for check in node.checks}
     verdict = worst([str(run.raw["verdict"])]) if measured else "INDETERMINATE"
-    words = _reason(verdict, measured, run.missing_cases)
+    words = "nothing was measured on it" if not measured else None if verdict == "PASS" else lead(run)
     if verdict == NOT_JUDGED:
         verdict = "INDETERMINATE"
     for node in measured:
@@ -112,21 +113,6 @@ def _host(
     page = f"nodes/{name}/index.html"
     href = page if (folder / page).is_file() else None
     return BatchNode(name, verdict, words, href, checks, tuple(_findings(verdict, measured)))
-
-
-def _reason(verdict: str, measured: list[NodeRun], missing: list[dict[str, Any]]) -> str | None:
-    """Why a host is not PASS: the first reason of its worst check."""
-    if not measured:
-        return "nothing was measured on it"
-    if verdict == "PASS":
-        return None
-    if verdict == NOT_JUDGED:
-        return "none of its figures was judged: it has no reference; nearfar tune makes references of healthy runs"
-    checks = [check for node in measured for check in node.checks]
-    reasons = (check.verdict.reasons[:1] for check in checks if check.word == verdict and check.verdict)
-    cases = (f"{case.get('check', 'a case')}: {case['reason']}" for case in missing if case.get("reason"))
-    every = (*(words for first in reasons for words in first), *(check.problem for check in checks), *cases)
-    return next((str(words) for words in every if words), "see its page")
 
 
 def _findings(verdict: str, measured: list[NodeRun]) -> Iterable[tuple[str, str]]:

@@ -36,7 +36,8 @@ def render(batch: Batch, fold: Fold) -> str:
     """The page, one self-contained HTML document. ``fold`` writes names of nodes as a list: ``n[1-4]``."""
     blocks = [*_together(batch, fold), _nodes(batch), *_figures(batch, fold)]
     return rendered("batch.html", {
-        "batch": batch, "lead": lead(batch), "blocks": blocks, "words": wording, "signs": wording.SIGNS, "version": nearfar.__version__,
+        "batch": batch, "lead": batch_lead(batch), "blocks": blocks, "words": wording,
+        "signs": wording.SIGNS, "version": nearfar.__version__,
     })  # fmt: skip
 
 
@@ -142,7 +143,7 @@ def _limits(one: Distribution) -> str:
     return ", ".join(f"{sign} {wording.span(bounds, one.unit)}" for sign, bounds in found if bounds) or "no bound"
 
 
-def lead(batch: Batch) -> str:
+def batch_lead(batch: Batch) -> str:
     """The sweep in a sentence."""
     counts, all_of_them = batch.counts, len(batch.nodes)
     if not all_of_them:

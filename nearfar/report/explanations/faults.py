@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from nearfar.base import NearfarError, listed, site_directories
+from nearfar.base import ORDER, NearfarError, listed, site_directories
 from nearfar.cells import Cell, divided_by_the_fabric, pretty
 from nearfar.measurement import CELL_QUANTITIES, Document
 from nearfar.model import diagnosis as model
@@ -18,14 +18,6 @@ from nearfar.verdict import JudgedMetric, NodeRun
 
 from . import merged_document
 
-#: What a figure is compared with, by its reference's origin.
-_COMPARED_WITH = {
-    "tuned": "its tuned reference (healthy runs of this system)",
-    "published": "the published figure",
-    "prediction": "what the model predicts",
-    "siblings": "its siblings in this run",
-    "model": "healthy GPUs of its model",
-}
 #: So many slow figures are named in a line.
 _NAMED = 3
 
@@ -123,30 +115,10 @@ def _answer(diagnosis: Diagnosis, judged: list[JudgedMetric]) -> str:
 
 
 def _named(judged: list[JudgedMetric]) -> str:
-    """The figures, lone flows and the worst first: ``n0→g0 is 8 % below its siblings in this run``."""
-    ranked = sorted(judged, key=lambda m: (m.cell is None or not m.cell.lone, -abs(_off(m)[0])))
-    found = [(_name(metric), *_off(metric)) for metric in ranked[:_NAMED]]
-    words = [f"{name} is {100 * abs(off):.2g} % {'below' if off < 0 else 'above'} {what}" for name, off, what in found]
-    more = f" and {plural(len(ranked) - _NAMED, 'more figure')}" if len(ranked) > _NAMED else ""
-    return ", ".join(words) + more
-
-
-def _off(metric: JudgedMetric) -> tuple[float, str]:
-    """How far a figure is from what it should be, a part of 1, and what that is: the node's history where that judged it."""
-    value, before = metric.value or 0.0, metric.baseline
-    if metric.reference is not None and metric.reference.value and not (before is not None and before.worse):
-        origin = metric.reference.origin
-        return value / metric.reference.value - 1, _COMPARED_WITH.get(origin, f"its reference ({origin})")
-    past = before.median if before is not None else value
-    return (value / past - 1 if past else 0.0), "its history"
-
-
-def _name(metric: JudgedMetric) -> str:
-    assert metric.cell is not None, "a rate of a cell"
-    if metric.cell.lone or metric.flow is None:
-        return f"{pretty(metric.cell)}{'' if metric.cell.lone else ' together'}"
-    others = " + ".join(pretty(flow) for flow in metric.cell.flows if flow != metric.flow)
-    return f"{pretty(metric.flow)} beside {others}"
+    """What is held against the worst figure, lone flows first, and how many more there are."""
+    ranked = sorted(judged, key=lambda m: (m.cell is None or not m.cell.lone, ORDER.index(m.verdict)))
+    more = f"; {plural(len(ranked) - 1, 'more slow figure')}" if len(ranked) > 1 else ""
+    return f"{ranked[0].full_reason}{more}" if ranked else ""
 
 
 def _details(diagnosis: Diagnosis, slow: set[Cell], unseen: set[Cell]) -> list[str]:
