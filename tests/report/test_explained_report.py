@@ -270,7 +270,7 @@ def test_one_figure_that_no_part_explains_is_named(tmp_path: Path) -> None:
     folder = golden.write(tmp_path / "run", ("host_device_check",), {}, files)
     for said in only_sentences(folder):
         assert "nothing is slow" not in said
-    assert "tuned: 60.0 GB/s" in only_sentences(folder)[2]
+    assert "tuned: 60.0 GB/s" in only_sentences(folder)[0]
 
 
 def test_what_slows_all_alike_is_not_blamed_on_a_part(tmp_path: Path) -> None:
@@ -278,8 +278,7 @@ def test_what_slows_all_alike_is_not_blamed_on_a_part(tmp_path: Path) -> None:
     folder = golden.write(tmp_path / "run", ("host_device_check",), slow)
     found = only(folder).faults
     assert found is not None
-    assert found.sentence.startswith("GPU 0, device to host into NUMA node 0: 27.7 GB/s, expected at least 28.8 GB/s")
-    assert re.search(r" more slow figures?; no part of the node explains them alone$", found.sentence)
+    assert found.sentence == "no part of the node explains the 4 slow figures alone"
     assert found.found is not None and "nothing is slow" not in json.dumps(only_sentences(folder))
     assert any("judged slow" in detail and "--healthy" in detail for detail in sentences(found.blocks))
 
@@ -313,8 +312,8 @@ def test_tuned_references_see_what_siblings_cannot(tmp_path: Path) -> None:
 def test_slow_pairs_alone_are_no_single_part(tmp_path: Path) -> None:
     slow = {"g0:g1": 0.5, "g2:g3@g3": 0.6, "g3:g1/staged": 0.4}
     found = only(golden.write(tmp_path / "run", ("host_device_check", "peer_check"), slow)).faults
-    assert found is not None and "; no single part explains this, nor two: " in found.sentence
-    assert re.match(r"[^;]*GPU \d.* more slow figures?; no single part", found.sentence)
+    assert found is not None
+    assert found.sentence.startswith("no single part explains this, nor two: ")
     assert any("not explained: g" in each for each in sentences(found.blocks))
 
 
@@ -347,15 +346,11 @@ def test_what_ran_in_the_background_makes_no_capacity(tmp_path: Path) -> None:
     assert found is not None and found.note == "saturation_check was measured while n0:g3 ran in the background"
 
 
-def test_of_slow_figures_that_cannot_be_localised_the_worst_is_named(tmp_path: Path) -> None:
-    slow = [judged_metric(value=45.0, verdict=word, reason=f"held against {word}") for word in ("DEGRADED", "FAIL")]
-    check = CheckRecord("host_device_check", tmp_path, judged("host_device_check", *slow))
+def test_slow_figures_without_documents_are_not_localised(tmp_path: Path) -> None:
+    check = CheckRecord("host_device_check", tmp_path, judged("host_device_check", judged_metric(verdict="DEGRADED")))
     found = faults.faults(NodeRun(tmp_path, "n", "s", False, None, (check,)), lambda: None)
     assert found is not None
-    assert (
-        found.sentence
-        == "held against FAIL; 1 more slow figure; not localised: the documents that were judged are missing"
-    )
+    assert found.sentence == "what is slow was not localised: the documents that were judged are missing"
 
 
 @pytest.mark.parametrize(("part", "group"), [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from nearfar.base import ORDER, NearfarError, listed, site_directories
+from nearfar.base import NearfarError, listed, site_directories
 from nearfar.cells import Cell, divided_by_the_fabric, pretty
 from nearfar.measurement import CELL_QUANTITIES, Document
 from nearfar.model import diagnosis as model
@@ -38,7 +38,7 @@ def faults(node: NodeRun, document: Callable[[], Document | None], made_up: bool
     judged = _judged_slow(node)
     if not judged and not made_up:
         return None
-    note = lambda words: Faults(f"{_named(judged) or 'the fault'}; not localised: {words}")  # noqa: E731
+    note = lambda words: Faults(f"what is slow was not localised: {words}")  # noqa: E731
     return merged_document.or_note(lambda: _found(node, document(), judged), note, "the localisation")
 
 
@@ -51,7 +51,7 @@ def _judged_slow(node: NodeRun) -> list[JudgedMetric]:
 def _found(node: NodeRun, document: Document | None, judged: list[JudgedMetric]) -> Faults | None:
     slow = {m.cell for m in judged if m.cell is not None}
     if document is None:
-        return Faults(f"{_named(judged)}; not localised: the documents that were judged are missing")
+        return Faults("what is slow was not localised: the documents that were judged are missing")
     node_type = _node_type(document, node.name)
     cells, tuned = _concerned(measured_cells(document), slow) if judged else measured_cells(document), _tuned(node)
     diagnosis = diagnose(node_type, cells, tuned=tuned)
@@ -106,19 +106,10 @@ def _node_type(document: Document, host: str) -> NodeType:
 
 
 def _answer(diagnosis: Diagnosis, judged: list[JudgedMetric]) -> str:
-    """What explains the figures that were judged slow; where no part does, that, with the figures."""
-    if diagnosis.sets or not judged:
+    """What explains the figures that were judged slow; where no part does, that."""
+    if diagnosis.degraded or diagnosis.common or not judged:
         return sentence(diagnosis)
-    if diagnosis.degraded or diagnosis.common:
-        return f"{_named(judged)}; {sentence(diagnosis)}"
-    return f"{_named(judged)}; no part of the node explains {'it' if len(judged) == 1 else 'them'} alone"
-
-
-def _named(judged: list[JudgedMetric]) -> str:
-    """What is held against the worst figure, lone flows first, and how many more there are."""
-    ranked = sorted(judged, key=lambda m: (m.cell is None or not m.cell.lone, ORDER.index(m.verdict)))
-    more = f"; {plural(len(ranked) - 1, 'more slow figure')}" if len(ranked) > 1 else ""
-    return f"{ranked[0].full_reason}{more}" if ranked else ""
+    return f"no part of the node explains the {plural(len(judged), 'slow figure')} alone"
 
 
 def _details(diagnosis: Diagnosis, slow: set[Cell], unseen: set[Cell]) -> list[str]:
