@@ -14,7 +14,7 @@ from nearfar.report.explanations import Explained
 from nearfar.report.figures import coverage, plural
 from nearfar.verdict import CheckRecord, JudgedMetric, NodeRun, RunDirectory
 
-from .headline import check_line, degraded_figures, missing_words
+from .headline import check_line, degraded_figures, missing_case
 
 SCHEMA = "nearfar-report/1"
 _OF_RUN = ("system", "hostname", "started", "seconds", "verdict", "exit_code", "real", "modelled")
@@ -80,7 +80,7 @@ def junit(run: RunDirectory) -> bytes:
     cases = [_case(node, check) for node in run.nodes for check in node.checks]
     for case in run.missing_cases:
         place = f"nearfar.{case.get('system')}.{case.get('node') or 'unknown'}"
-        error = element("error", message=printable(missing_words(case)), type="INDETERMINATE")
+        error = element("error", message=printable(missing_case(case).reason), type="INDETERMINATE")
         cases.append(element("testcase", error, name=printable(str(case.get("check"))), classname=printable(place)))
     started, name = printable(str(run.raw.get("started", ""))), printable(f"nearfar {run.raw['system']}")
     suite = element("testsuite", *cases, name=name, tests=len(cases), timestamp=started)

@@ -14,7 +14,7 @@ from nearfar.topology import written_settings
 from nearfar.verdict import NodeRun, RunDirectory, document_facts
 
 from .causes import ReasonGroup
-from .headline import lead, missing_words, not_asked, reasons, short_name, title
+from .headline import lead, missing_case, not_asked, reasons, short_name, title
 
 #: Of a cause so many reasons that follow from it are told.
 _FOLLOWS = 3
@@ -43,7 +43,7 @@ def dossier(run: RunDirectory) -> Shown:
         ("verdict", run.shown),
         ("slow figures", "; ".join(answer.sentence for answer in answers.values())),
     ]
-    unjudged = filter(None, [coverage.line(run)])
+    unjudged = [*filter(None, [coverage.line(run)]), *(missing_case(case).reason for case in run.missing_cases)]
     blocks: list[Block] = [
         Labels(tuple((name, words) for name, words in about if words)),
         *titled_table("why", [each for group in found for each in _reason(group)]),
@@ -52,7 +52,7 @@ def dossier(run: RunDirectory) -> Shown:
         *_text("ruled out", innocent),
         *([Group("boards", boards(owned))] if owned else []),
         *titled_table("versions and settings", _settings(nodes)),
-        *_text("not judged, and not run", [*unjudged, *map(missing_words, run.missing_cases), *not_asked(run)]),
+        *_text("not judged, and not run", [*unjudged, *not_asked(run)]),
     ]
     made = "every figure, sample and document: the run's page and its `report.json`"
     title_ = f"{run.shown}: {nodes[0].name if nodes else run.folder.name}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from nearfar import question
 from nearfar.base import NOT_JUDGED, ORDER, Finding, grouped, listed, of_several
+from nearfar.report.blocks import heading
 from nearfar.report.charts import cell_anchor
 from nearfar.report.explanations import Answer
 from nearfar.report.figures import coverage, figures, in_a_line, link_words, parsed, plural
@@ -76,19 +76,15 @@ def models(machine: Node) -> str:
 
 def reasons(run: RunDirectory, answers: Mapping[str, Answer] | None = None) -> list[ReasonGroup]:
     """Every reason of a run, with what follows from it; ``answers`` say what explains slow figures, by the nodes' folders."""
-    found = [VerdictReason(_missing(case), None, None) for case in run.missing_cases]
+    found = [VerdictReason(missing_case(case), None, None) for case in run.missing_cases]
     for number_, node in enumerate(run.nodes):
         for check in node.checks:
             found += _check_reasons(node, check, anchor_prefix(number_, check))
     return reason_groups(found, answers)
 
 
-def missing_words(case: dict[str, object]) -> str:
-    """A case that should have run and did not, in a sentence."""
-    return _missing(case).reason
-
-
-def _missing(case: dict[str, object]) -> Finding:
+def missing_case(case: dict[str, object]) -> Finding:
+    """The finding of a case that should have run and did not."""
     cause, check = case.get("reason"), title(str(case.get("check")))
     named = None if cause else case.get("name")
     return messages.CASE_MISSING.finding(check, node=case.get("node"), cause=cause, case=named)
@@ -186,7 +182,7 @@ def lead(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answ
         more = f" And {plural(len(measured) - 1, 'more reason')}." if len(measured) > 1 else ""
         first = measured[0]
         if first.worst is not None:
-            text = capital(first.cause.finding.reason)
+            text = heading(first.cause.finding.reason)
             if first.cause.kind != SHARED:
                 return f"{text}{where(run, first)}.{more}"
             return f"{text}. The worst: {first.worst.finding.reason.rstrip('.')}.{more}"
@@ -198,7 +194,7 @@ def lead(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answ
         return _modelled_lead(run, found, slow)
     nothing = coverage.nothing(run)
     if nothing:
-        return f"{f'{capital(slow.sentence)}. ' if slow else ''}Nothing was judged: {nothing}."
+        return f"{f'{heading(slow.sentence)}. ' if slow else ''}Nothing was judged: {nothing}."
     if run.raw.get("verdict") != "PASS":
         return "No reason was recorded; the raw documents below may show more."
     count, unjudged, unlimited = coverage.of_run(run)
@@ -213,11 +209,6 @@ def lead(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answ
     return f"{well}{aside}"
 
 
-def capital(sentence: str) -> str:
-    """A sentence that begins with a large letter, unless it begins with a part's name (``n0→g0``, ``g0.link``)."""
-    return sentence if re.match(r"[a-z]+\d", sentence) else sentence[:1].upper() + sentence[1:]
-
-
 def where(run: RunDirectory, group: ReasonGroup) -> str:
     """`` (vm2)`` behind a cause that was found among the figures of one of several nodes; else nothing."""
     several = len({node.name for node in run.nodes if node.checks}) > 1
@@ -228,7 +219,7 @@ def where(run: RunDirectory, group: ReasonGroup) -> str:
 def _modelled_lead(run: RunDirectory, found: list[ReasonGroup], slow: Answer | None) -> str:
     """A run of modelled nodes alone in a sentence."""
     if slow:
-        return f"{capital(slow.sentence)}; nothing was measured, so this does not affect the verdict."
+        return f"{heading(slow.sentence)}; nothing was measured, so this does not affect the verdict."
     if not found:
         fault = ", and the made-up fault slows no figure of these checks" if run.raw.get("degraded") else ""
         return f"Every check ran on the modelled node{fault}; nothing was measured, so nothing was judged."

@@ -13,7 +13,7 @@ import nearfar
 from nearfar import question
 from nearfar.base import ORDER, Finding, shown_verdict
 from nearfar.report import sections
-from nearfar.report.blocks import Block, Entry, Group, Row, Text, anchors, rendered, row, table
+from nearfar.report.blocks import Block, Entry, Group, Row, Text, anchors, heading, rendered, row, table
 from nearfar.report.charts import Findings, draw, evidence, load_place
 from nearfar.report.explanations import Capacities, Explained, Faults, shared_rates
 from nearfar.report.figures import Figure, figure_rows, figures, parsed, plural, wording
@@ -68,7 +68,7 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
     # The only reason stands on top, and nowhere again; of a part that is named what follows from it stands below.
     whole = only is not None and words == f"{only.cause.finding.reason.rstrip('.')}."
     first = found[0] if found and found[0].explained and found[0].cause.check is None else None
-    named = first if first and words.startswith(headline.capital(first.cause.finding.reason)) else None
+    named = first if first and words.startswith(heading(first.cause.finding.reason)) else None
     leading = named if named is not None else only if whole else None
     unjudged = headline.slow_unjudged(run, found, answers)  # its answer is the run's first sentence
     unanswered = [
@@ -124,7 +124,7 @@ def section(
     overview += [] if node.checks else [row("No check ran on this node.")]
     for case in missing:
         name = headline.title(str(case.get("check")))
-        overview.append(row(Entry(verdict="INDETERMINATE"), name, headline.missing_words(case)))
+        overview.append(row(Entry(verdict="INDETERMINATE"), name, headline.missing_case(case).reason))
     everything = [f for each in found.values() for f in each]
     drawing, drawn = None, _findings(node, everything)
     if machine is not None:

@@ -19,5 +19,5 @@ from .kinds import (
     titled_table,
 )
 from .pdf import shown_pdf
-from .templates import prepare, rendered, shown_page
+from .templates import heading, prepare, rendered, sentence, shown_page
 from .terminal import block_lines, shown_lines, terminal_width, wrapped_line

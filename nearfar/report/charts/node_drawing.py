@@ -133,7 +133,7 @@ class _Drawing:
         # Where no NUMA node shows any CPU, or a MiB of memory, nobody said how much there is.
         none = "no CPUs" if any(each.cpus for each in self._node.numa_nodes) else "CPUs not stated"
         cpus = f"CPUs {format_cpu_list(numa.cpus)}" if numa.cpus else none
-        size = wording.gib(numa.memory) if numa.memory >= 2**20 else "size not stated" if numa.memory else "no memory"
+        size = wording.size(numa.memory) if numa.memory >= 2**20 else "size not stated" if numa.memory else "no memory"
         words = [element("b", marked(f"NUMA {numa.index}", mark)), element("span", size)]
         words.append(element("small", cpus if allowed else f"{cpus}, not allowed to this process"))
         return element("div", *words, class_=f"numa {mark or ('' if numa.memory else 'empty')}".strip())

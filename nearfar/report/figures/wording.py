@@ -92,21 +92,12 @@ def seconds(value: Any) -> str:
     return f"{value:.1f} s" if value < 100 else f"{int(value // 60)} min {int(value % 60):02d} s"
 
 
-def gib(count: Any) -> str:
-    """Bytes as GiB, or MiB below one."""
-    if not isinstance(count, (int, float)):
-        return "memory unknown"
-    if count < 1 << 30:
-        return f"{count / (1 << 20):.0f} MiB"
-    size = count / (1 << 30)
-    return f"{size:.0f} GiB" if size >= 10 else f"{size:.1f} GiB"
-
-
 def size(count: float) -> str:
     """Bytes in the nearest binary unit: ``64 KiB``, ``1.5 MiB``."""
     for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
         if count >= 1 << power:
-            return f"{count / (1 << power):.3g} {unit}"
+            value = count / (1 << power)
+            return f"{value:.0f} {unit}" if value >= 1000 else f"{value:.3g} {unit}"
     return f"{count:.0f} B"
 
 

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from nearfar import cells
 from nearfar.base import NOT_JUDGED, ORDER, grouped, listed
 from nearfar.report.blocks import Block, Entry, Group, Row, Table, row, table
-from nearfar.report.figures import SIGNS, Figure, class_words, flow_words, number, plural, span, unit_words
+from nearfar.report.figures import SIGNS, Figure, FigureKind, class_words, flow_words, number, plural, unit_words
 
 from .unmeasured import Gap
 
@@ -74,7 +74,11 @@ def _table(rows: Sequence[FigureRow], notes: Mapping[str, int]) -> Table:
 
 def _cell(row: FigureRow) -> Entry:
     figure, several = row[0], len(row) > 1
-    alike = f"{len(row)} alike, {_span(row)}; nearest to their median: " if several else ""
+    alike = (
+        f"{len(row)} alike, {' '.join(filter(None, FigureKind(row).amount))}; nearest to their median: "
+        if several
+        else ""
+    )
     part = figure.derived.replace("_", " ") if figure.is_ratio else "total" if figure.is_total else ""
     told = figure.reference or figure.shown not in (NOT_JUDGED, "MODELLED")
     reason = (figure.reason,) if figure.reason and told and not several else ()
@@ -85,15 +89,6 @@ def _cell(row: FigureRow) -> Entry:
 def _name(figure: Figure) -> str:
     """The metric's; of a cell of many flows the beginning, and ``report.json`` has all of it."""
     return figure.name if len(figure.name) <= _NAME else f"{figure.name[:_NAME]}…"
-
-
-def _span(alike: FigureRow) -> str:
-    """The lowest and the highest with their unit; of upper bounds as one is written."""
-    if alike[0].best_case:
-        return alike[0].written
-    return (
-        f"{span((f.value for f in alike if f.value is not None), alike[0].unit)} {unit_words(alike[0].unit)}".rstrip()
-    )
 
 
 def _each(alike: FigureRow) -> str:

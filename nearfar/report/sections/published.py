@@ -9,7 +9,7 @@ from nearfar import cells
 from nearfar.base import NearfarError, grouped, site_directories
 from nearfar.model.diagnosis import degraded_by
 from nearfar.model.prediction import NodeType, Prediction, degraded, load_node_type, predict
-from nearfar.report.blocks import Block, Group, Text, table
+from nearfar.report.blocks import Block, Group, Text, sentence, table
 from nearfar.report.figures import Figure, number, percent, plural
 
 #: Figures that the model was made from: beside what was published they agree with themselves.
@@ -79,9 +79,8 @@ def _line(compared: Sequence[Figure]) -> str:
     for how, said in _SAID.items():
         if found := shares.get(how):
             words.append(said.format(count=len(found), figures=plural(len(found), "figure"), off=_off(found)))
-    told = f"{'; '.join(words)}."
     left_out = f"{plural(inputs, 'input')} of the model left out: beside what was published they agree with themselves."
-    return f"{told[0].upper()}{told[1:]} {left_out}"
+    return f"{sentence('; '.join(words))} {left_out}"
 
 
 def _how(figure: Figure) -> str:
