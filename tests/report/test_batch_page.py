@@ -69,8 +69,8 @@ def test_values_that_are_all_alike_have_a_histogram() -> None:
 def test_what_nodes_share_is_told_by_their_list() -> None:
     same = (("host_device_check", "near.n0_g1"),)
     nodes = [BatchNode(f"n{i}", "FAIL", "slow", findings=same * 2) for i in range(1, 5)]
-    (found,) = shared([*nodes, BatchNode("n9", "FAIL", "other", findings=(("peer_check", "x"),))])
-    assert (found.what, fold(found.nodes)) == ("near.n0_g1", "n[1-4]")
+    (((_, _, what), names),) = shared([*nodes, BatchNode("n9", "FAIL", "other", findings=(("peer_check", "x"),))])
+    assert (what, fold(names)) == ("near.n0_g1", "n[1-4]")
     assert shared([replace(node, verdict="PASS") for node in nodes]) == []
 
 

@@ -59,19 +59,10 @@ class Batch:
         return sorted({check for node in self.nodes for check in node.checks}, key=check_rank)
 
 
-@dataclass(frozen=True)
-class Shared:
-    """The same finding on several nodes."""
-
-    verdict: str
-    check: str
-    what: str
-    nodes: tuple[str, ...]
-
-
-def shared(nodes: Sequence[BatchNode]) -> list[Shared]:
-    """What several nodes have in common, most nodes first: it speaks of a reference, a driver or a delivery more than of a node."""
+def shared(nodes: Sequence[BatchNode]) -> list[tuple[tuple[str, str, str], list[str]]]:
+    """(Verdict, check, what) that several nodes have in common and their names, most nodes first: it speaks of a reference, a driver or a
+    delivery more than of a node."""
     bad = [node for node in nodes if node.verdict != "PASS"]
     groups = grouped(((node.verdict, *what), node.name) for node in bad for what in dict.fromkeys(node.findings))
-    found = [Shared(*key, tuple(names)) for key, names in groups.items() if len(names) > 1]
-    return sorted(found, key=lambda one: (VERDICTS.index(one.verdict), -len(one.nodes), one.check, one.what))
+    found = [each for each in groups.items() if len(each[1]) > 1]
+    return sorted(found, key=lambda each: (VERDICTS.index(each[0][0]), -len(each[1]), *each[0][1:]))

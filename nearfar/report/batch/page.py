@@ -53,13 +53,8 @@ def _together(batch: Batch, fold: Fold) -> list[Block]:
             "muted",
         )
         rows = [
-            _said(
-                each.verdict,
-                title(each.check),
-                f"`{each.what}`",
-                f"{wording.plural(len(each.nodes), 'node')}: {fold(each.nodes)}",
-            )
-            for each in common[:_MOST_SHARED]
+            _said(verdict, title(check), f"`{what}`", f"{wording.plural(len(names), 'node')}: {fold(names)}")
+            for (verdict, check, what), names in common[:_MOST_SHARED]
         ]
         rest = len(common) - _MOST_SHARED
         more = [Text((f"and {wording.plural(rest, 'more finding')} on several nodes",), "muted")] if rest > 0 else []
