@@ -2,7 +2,7 @@
 
 Everything here reads what a run left; nothing here judges again.
 
-Needs: base, topology, measurement, nccl, question, verdict.
+Needs: base, topology, measurement, model.diagnosis, nccl, question, verdict.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import nearfar
 from nearfar import question
 from nearfar.base import ORDER, Finding, shown_verdict
 from nearfar.report import sections
-from nearfar.report.blocks import Block, Entry, Group, Row, Text, anchors, heading, rendered, row, table
+from nearfar.report.blocks import Block, Entry, Group, Row, Text, anchors, rendered, row, table
 from nearfar.report.charts import Findings, draw, evidence, load_place
 from nearfar.report.explanations import Capacities, Explained, Faults, shared_rates
 from nearfar.report.figures import Figure, figure_rows, figures, parsed, plural, wording
@@ -64,13 +64,14 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
             return anchor and f"#{anchor}"
         return f"#{rows.get(anchor, f'row.{anchor}')}"
 
-    words, only = headline.lead(run, found, answers), found[0] if len(found) == 1 and not found[0].follows else None
-    # The only reason stands on top, and nowhere again; of a part that is named what follows from it stands below.
+    words, unjudged = headline.lead(run, found, answers), headline.slow_unjudged(run, found, answers)
+    only = found[0] if len(found) == 1 and not found[0].follows else None
+    # The only reason stands on top, and nowhere again; of a part that is named there what follows from it stands below.
     whole = only is not None and words == f"{only.cause.finding.reason.rstrip('.')}."
-    first = found[0] if found and found[0].explained and found[0].cause.check is None else None
-    named = first if first and words.startswith(heading(first.cause.finding.reason)) else None
+    named = found[0] if found and found[0].explained and found[0].cause.check is None else None
+    if run.raw.get("interrupted") or (named and named.cause.modelled and unjudged is not named.cause.node):
+        named = None
     leading = named if named is not None else only if whole else None
-    unjudged = headline.slow_unjudged(run, found, answers)  # its answer is the run's first sentence
     unanswered = [
         (each, "what this rests on" if each.run is unjudged else faults_.sentence)
         for each in nodes

@@ -22,19 +22,19 @@ ORIGINS = {
 }
 #: How a factor is said in words, within 4 %.
 _SHARES = ((1 / 2, "half"), (1 / 4, "a quarter of its"))
-#: What to inspect, and then to repair, by the kind of a GPU's link to the host and the name of the part.
+#: What to inspect, and then to repair, by the GPUs' vendor, the kind of their link to the host, and the name of the part.
 _REPAIRS = (
-    (r"pcie g\d+\.(link|h2d|d2h)",
+    (r"\w+ pcie g\d+\.(link|h2d|d2h)",
      "check the link's width and speed under load (`grep . /sys/bus/pci/devices/{pci}/current_link_*`), then reseat or replace {gpu0}"),
-    (r"\w+ g\d+\.(link|h2d|d2h|nvlink|out|in)",
+    (r"nvidia \w+ g\d+\.(link|h2d|d2h|nvlink|out|in)",
      "check the lanes of {gpu0} and their errors (`nvidia-smi nvlink -s -i {pci}`, then `-e`), then reseat or replace it"),
-    (r"\w+ g\d+-g\d+\.link", "compare `nvidia-smi nvlink -s` and `nvidia-smi topo -m` of {gpu0} and {gpu1} with a healthy node's"),
-    (r"\w+ g\d+\.memory", "check `nvidia-smi -q -i {pci} -d ECC,ROW_REMAPPER`, then reset or replace {gpu0}"),
-    (r" switch:[0-9a-f:]+\.\d(\.up|\.down)?",
+    (r"nvidia \w+ g\d+-g\d+\.link", "compare `nvidia-smi nvlink -s` and `nvidia-smi topo -m` of {gpu0} and {gpu1} with a healthy node's"),
+    (r"nvidia \w+ g\d+\.memory", "check `nvidia-smi -q -i {pci} -d ECC,ROW_REMAPPER`, then reset or replace {gpu0}"),
+    (r".* switch:[0-9a-f:]+\.\d(\.up|\.down)?",
      "check the uplink's width and speed under load (`grep . /sys/bus/pci/devices/{pci}/current_link_*`), then its riser, cable and slot"),
-    (r" n\d+\.memory",
+    (r".* n\d+\.memory",
      "check the DIMMs of NUMA node {0}: slots, sizes, speeds (`sudo dmidecode -t memory`), and errors in the kernel log"),
-    (r" p\d+-p\d+(\.link)?",
+    (r".* p\d+-p\d+(\.link)?",
      "compare the firmware's settings of the link between packages {0} and {1} with a healthy node's, then reseat both processors"),
 )  # fmt: skip
 #: What is said where no figure has a healthy one to compare it with.
@@ -98,10 +98,10 @@ def repair(part: str, node: Node) -> str:
     """What to inspect where a part is degraded, with its addresses, and what to do then; empty where the part is not known."""
     indices = re.findall(r"\bg(\d+)", part)
     gpus = [gpu for index in indices if (gpu := node.gpu(int(index))) is not None]
-    host_link = gpus[0].link.kind if gpus else ""
-    words = next((each for pattern, each in _REPAIRS if re.fullmatch(pattern, f"{host_link} {part}")), "")
-    if len(gpus) < len(indices) or (any(gpu.vendor == "amd" for gpu in gpus) and "nvidia-smi" in words):
+    if len(gpus) < len(indices):
         return ""
+    vendor, host_link = (gpus[0].vendor or "nvidia", gpus[0].link.kind) if gpus else ("", "")
+    words = next((each for pattern, each in _REPAIRS if re.fullmatch(pattern, f"{vendor} {host_link} {part}")), "")
     addresses = [f"{gpu.pci}, slot {gpu.slot}" if gpu.slot else gpu.pci for gpu in gpus]
     named = {f"gpu{at}": f"GPU {gpu.index} ({address})" for at, (gpu, address) in enumerate(zip(gpus, addresses))}
     pci = gpus[0].pci if gpus else part.removeprefix("switch:").removesuffix(".up").removesuffix(".down")

@@ -1,6 +1,6 @@
 """Small drawings as inline SVG, the node as boxes, and heat maps as tables.
 
-Needs: base, cells, topology, verdict, report.blocks, report.figures.
+Needs: base, topology, cells, verdict, report.blocks, report.figures.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What explains a node's figures beside its verdicts: the capacities that a run's own single flows show, and the parts that are degraded.
 
-Needs: base, cells, measurement, model.calibration, model.diagnosis, model.prediction, question, topology, verdict,
+Needs: base, topology, cells, measurement, model.calibration, model.diagnosis, model.prediction, question, verdict,
 report.blocks, report.figures.
 """
 
