@@ -128,16 +128,12 @@ def fallen_together(judged: Sequence[JudgedMetric], node: Node) -> list[Disturba
     found = []
     for memory, way in sorted({_way(m) for m in judged if _bad(m) and _lone_host(m)}):
         paths = [m for m in judged if m.cell is not None and m.cell.lone and _on(m.cell.flows[0], memory, way)]
-        falls = {
-            m.subject: (_part(m.cell.flows[0], groups), fall)
-            for m in paths
-            if m.cell and (fall := _fall(m)) is not None
-        }
-        sizes = [fall for _, fall in falls.values()] or [0.0]
-        bad = {falls[m.subject][0] for m in paths if _bad(m) and m.subject in falls}
+        falls = {m.subject: fall for m in paths if (fall := _fall(m)) is not None}
+        sizes = list(falls.values()) or [0.0]
+        bad = {_part(m.cell.flows[0], groups) for m in paths if _bad(m) and m.cell and m.subject in falls}
         together = min(sizes) >= thresholds.TOGETHER * max(sizes)
         if len(bad) > 1 and together and thresholds.LEAST_FALL <= max(sizes) <= thresholds.MOST_FALL:
-            named = ", ".join(f"{subject} by {100 * fall:.0f} %" for subject, (_, fall) in list(falls.items())[:4])
+            named = ", ".join(f"{subject} by {100 * fall:.0f} %" for subject, fall in list(falls.items())[:4])
             words = f"{_fell_together(memory)} ({named})"
             found.append(Disturbance(HOST, words, _QUIET_HOST, fallen=frozenset([(memory, way)])))
     for total in judged:

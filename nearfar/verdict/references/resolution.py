@@ -7,7 +7,7 @@ node's other GPUs). A modelled document is compared with published values only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -312,15 +312,12 @@ def _package(endpoint: Endpoint, node: Node) -> int | None:
 def _sibling_groups(metrics: Sequence[AnyMetric], node: Node) -> dict[str, list[AnyMetric]]:
     """The metrics that are alike, by the name of each: other GPUs (or NUMA nodes) of the same model, link, class and uplink. None for
     derived figures, and for times, of which the least is best: siblings say only what is too little."""
-    groups: dict[object, list[AnyMetric]] = {}
-    for metric in metrics:
-        group = None if metric.quantity in MADE_OF_OTHERS else _sibling_group(metric, node)
-        if group is not None:
-            groups.setdefault(group, []).append(metric)
+    own = [metric for metric in metrics if metric.quantity not in MADE_OF_OTHERS]
+    groups = grouped((group, metric) for metric in own if (group := _sibling_group(metric, node)) is not None)
     return {metric.name: group for group in groups.values() for metric in group}
 
 
-def _sibling_group(metric: AnyMetric, node: Node) -> object:
+def _sibling_group(metric: AnyMetric, node: Node) -> Hashable:
     """What siblings have in common; None where a metric can have none."""
     keys = row_keys(metric)
     if isinstance(metric, SubjectMetric):
