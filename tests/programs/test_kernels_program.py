@@ -103,20 +103,6 @@ def test_a_wrong_product_in_one_launch_fails(emulated: Emulated, launch: int) ->
     assert [entry["code"] for entry in document["failed"]] == ["wrong_data"]
 
 
-def test_products_without_transfers_run_on_all_gpus_at_once(emulated: Emulated) -> None:
-    """GPUs share nothing that these use, also where they hang on one NUMA node."""
-    command = [
-        str(emulated.programs / "emulated-kernels"),
-        "--rate-only",
-        "--size",
-        "small",
-        "g0.n0/sgemm",
-        "g1.n0/sgemm",
-    ]
-    ended = emulated.start(command, 2, "")
-    assert any("g0.n0/sgemm" in line and "g1.n0/sgemm" in line for line in ended.errors.splitlines()), ended.errors
-
-
 def test_only_products_go_without_transfers(emulated: Emulated) -> None:
     command = [str(emulated.programs / "emulated-kernels"), "--rate-only", "g0.n0/triad"]
     ended = emulated.start(command, 1, "")

@@ -214,13 +214,12 @@ public:
         return std::make_unique<GpuKernel>(problem, operands, driving_cpus(node_, subject), gpu, gpus_.nvml(), *memory);
     }
 
-    // Not without transfers, nor where each GPU has its operands beside it, on NUMA nodes of their own, and no bridge stands above both.
+    // Not where each GPU has its operands beside it, on NUMA nodes of their own, and no bridge stands above both. Products without transfers
+    // take turns too: side by side no GPU rests, and at their power cap dgemm on two H200s varied by 3.6 % between runs, not by 0.2 %.
     bool share(const Subject& a, const Subject& b) const override {
-        if (a.gpu == b.gpu) return true;
-        if (rate_only_) return false;
-        if (a.numa_node == b.numa_node) return true;
         const PciGpu& first = gpus_.at(*a.gpu).on_bus;
         const PciGpu& second = gpus_.at(*b.gpu).on_bus;
+        if (a.gpu == b.gpu || a.numa_node == b.numa_node) return true;
         if (first.numa_node != a.numa_node || second.numa_node != b.numa_node) return true;
         return std::any_of(first.uplinks.begin(), first.uplinks.end(), [&](const std::string& bridge) {
             return std::find(second.uplinks.begin(), second.uplinks.end(), bridge) != second.uplinks.end();
