@@ -32,7 +32,7 @@ def _who_else(node: NodeRun) -> str:
     most = max((use.steal or 0 for use in uses), default=0)
     steal = f"its hypervisor withheld {most:.1f} CPUs (steal time)" if most > _STEAL else None
     said = [words for words in (_others_cpus(uses), steal, _others_gpus(uses)) if words]
-    nobody = "Nobody else was seen on the machine." if uses else ""
+    nobody = "No other processes used the machine." if uses else ""
     return f"While this node was measured, {'; '.join(said)}." if said else nobody
 
 
