@@ -187,7 +187,7 @@ def lead(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answ
                 return f"{text}{where(run, first)}.{more}"
             return f"{text}. The worst: {first.worst.finding.reason.rstrip('.')}.{more}"
         follows = f"; {first.words}" if first.words else ""
-        return f"{first.cause.finding.reason.rstrip('.')}{where(run, first)}{follows}.{more}"
+        return f"{_of_check(first)}{first.cause.finding.reason.rstrip('.')}{where(run, first)}{follows}.{more}"
     node = slow_unjudged(run, found, answers)
     slow = answers[node.folder.name] if answers and node else None
     if run.shown == "MODELLED":
@@ -207,6 +207,12 @@ def lead(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answ
         f"All {count} judged figures are within their bounds.",
     ][min(count, 2)]
     return f"{well}{aside}"
+
+
+def _of_check(group: ReasonGroup) -> str:
+    """``GPU ↔ GPU: `` before a cause that speaks of cells without their check; else nothing."""
+    check = group.cause.check
+    return f"{title(check.name)}: " if check is not None and group.cause.finding.code.startswith("cells.") else ""
 
 
 def where(run: RunDirectory, group: ReasonGroup) -> str:
