@@ -44,6 +44,7 @@ def missing_keys(unknown: Collection[Capacity], node_type: NodeType, whole: bool
     vague = [gpu for gpu in node.gpus if f"g{gpu.index}" in crossed and None in (gpu.link.gen, gpu.link.width)]
     yield "# GB/s is 1e9 bytes per second. All values at once, from a run on such a node:"
     yield f"# nearfar calibrate --node {node_type.name} --yaml RUN"
+    yield "# If the file already has one of these keys, add the lines under it; replace an empty `capacities: {}`."
     if vague:
         yield "links:"
     for gpu in vague:
