@@ -148,3 +148,5 @@ def test_a_check_of_gpu_memory_says_its_rates_in_a_line() -> None:
     found = figures(SimpleNamespace(verdict=judged), "")  # type: ignore[arg-type]
     line = in_a_line(found)
     assert line is not None and line.startswith("? within the GPU STREAM triad 4400–4420, ")
+    line = in_a_line(found, "at once")
+    assert line is not None and "triad 4400–4420" in line, "what did not pass is told beside what answers"

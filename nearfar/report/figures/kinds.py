@@ -103,11 +103,13 @@ def figure_kinds(found: Iterable[Figure], explaining: bool = False) -> list[Figu
 
 def in_a_line(found: Sequence[Figure], key: str = "") -> str | None:
     """``near H2D 55.3–55.6, D2H 54.9, off socket H2D 41.0 GB/s; 98–101 % of 9 references (tuned)``: what did not pass first, then rates
-    and times, where there are none what is made of them. ``key``: an expression for the kinds that answer the question. None without
-    figures."""
+    and times, where there are none what is made of them. ``key``: an expression for the kinds that answer the question, beside what did
+    not pass. None without figures."""
     every = figure_kinds(found)
     answering = [kind for kind in figure_kinds(found, bool(key)) if key and re.search(key, kind.name)]
     own = [kind for kind in every if not kind.first.derived or kind.first.derived.startswith("latency_")]
+    if answering:
+        answering += [kind for kind in every if not kind.passes and not re.search(key, kind.name)]
     told = answering or own or every
     if not told:
         return None
