@@ -57,7 +57,7 @@ class CorePool:
         left = [f"n{index}" for index, cores in self.all.items() if cores]
         allowed = format_cpu_list(self.node.allowed_cpus or ())
         raise NearfarError(
-            f"the cpuset of this job allows no CPU of {names}, {wish.what} (allowed: CPUs {allowed} of "
+            f"the cpuset allows no CPU of {names}, {wish.what} (allowed: CPUs {allowed} of "
             f"{', '.join(left) or 'no NUMA node'}); ask for the whole node, or leave that device out"
         )
 

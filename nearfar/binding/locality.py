@@ -54,7 +54,7 @@ def memory_of(node: Node, numa: int) -> int:
     index = memories[0].index
     if node.allowed_numa_nodes is not None and index not in node.allowed_numa_nodes:
         raise NearfarError(
-            f"the cpuset of this job forbids the memory of n{index}, which a rank on n{numa} needs "
+            f"the cpuset forbids the memory of n{index}, which a rank on n{numa} needs "
             f"(allowed: {format_cpu_list(node.allowed_numa_nodes)}); ask for the whole node"
         )
     return index

@@ -33,9 +33,10 @@ _REPAIRS = (
     (r".* switch:[0-9a-f:]+\.\d(\.up|\.down)?",
      "check the uplink's width and speed under load (`grep . /sys/bus/pci/devices/{pci}/current_link_*`), then its riser, cable and slot"),
     (r".* n\d+\.memory",
-     "check the DIMMs of NUMA node {0}: slots, sizes, speeds (`sudo dmidecode -t memory`), and errors in the kernel log"),
+     "check the DIMMs of NUMA node {0}: slots, sizes, speeds (`sudo dmidecode -t memory`), and memory errors (`ras-mc-ctl --errors`)"),
     (r".* p\d+-p\d+(\.link)?",
-     "compare the firmware's settings of the link between packages {0} and {1} with a healthy node's, then reseat both processors"),
+     "compare the firmware settings of the link between packages {0} and {1} with a healthy node's, and look for errors in the "
+     "system event log (`ipmitool sel list`), before you reseat a processor"),
 )  # fmt: skip
 #: What is said where no figure has a healthy one to compare it with.
 NOTHING_COMPARED = "nothing was compared: no figure has a healthy one to compare it with"

@@ -98,7 +98,7 @@ class Slurm:
             # A SlurmctldHost that nobody knows: the last line says "No error".
             unknown = next((line for line in lines if "Unable to resolve" in line), None)
             if _NO_CONF in text:
-                raise NoSlurmConf("no Slurm here: no slurm.conf is found on this machine: name it, SLURM_CONF=FILE")
+                raise NoSlurmConf("no Slurm here: this machine has no slurm.conf; set SLURM_CONF=FILE")
             raise CouldNotJudge(f"{name}: {unknown or text or f'exit code {answer.returncode}'}")
         return answer.stdout
 
