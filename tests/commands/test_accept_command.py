@@ -294,4 +294,4 @@ def test_of_a_run_of_several_nodes_each_has_its_own_part_to_blame(ask: Ask, tmp_
     run = nightly.run(tmp_path / "together", dict.fromkeys([*HEALTHY, "cn5", "cn6"], 1.0), change=both)
     report.build(run)
     said = " ".join(ask("rack", "--runs", str(tmp_path / "together"))[1].split())
-    assert "cn3 explained by g1.link" in said and "cn5 explained by g3.link" in said
+    assert "cn3 GPU 1's PCIe link runs at 60 %" in said and "cn5 GPU 3's PCIe link runs at 60 %" in said

@@ -100,7 +100,7 @@ def test_two_sick_gpus_before_healthy_ones_have_names(emulated: Emulated) -> Non
     ("program", "words"),
     [
         ("copy", ["g0:g2", "g0:g1"]),
-        ("stream", ["g0:g0/triad", "g0:g1/triad"]),
+        ("copy", ["g0:g0/triad", "g0:g1/triad"]),
         ("kernels", ["g0.n0/triad", "g1.n0/triad", "--size=small"]),
     ],
 )

@@ -101,7 +101,7 @@ def test_every_command_and_program_has_a_page_that_man_takes(build_folder: Path,
         *(f"nearfar-{name}" for name in cli.COMMANDS),
         *(f"nearfar-slurm-{name}" for name in slurm.COMMANDS),
     }
-    expected |= {f"nearfar-{program}" for program in ("copy", "stream")}
+    expected |= {f"nearfar-{program}" for program in ("copy",)}
     pages = {path.stem: path for path in (tmp_path / "man1").iterdir()}
     assert expected - set(pages) == set()
     for name, page in pages.items():
