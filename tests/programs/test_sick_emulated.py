@@ -67,7 +67,8 @@ def test_a_suspended_run_goes_on(emulated: Emulated, program: str) -> None:
         os.kill(pid, signal.SIGCONT)
     output, errors = child.communicate(timeout=60)
     document = valid(Ended(child.returncode, output, errors))
-    assert child.returncode == 0 and not document["failed"] + document["skipped"], errors
+    wrong = document["failed"] + document["skipped"]
+    assert child.returncode == 0 and not wrong, f"{wrong} {errors}"
     # On a busy machine the supervisor may stand still once more, for a second or two.
     assert any(note["code"] == "suspended" and " 4 s" in note["reason"] for note in document["notes"]), document[
         "notes"
