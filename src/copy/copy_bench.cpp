@@ -210,10 +210,6 @@ void measure_with_gpus(const CommandLine& line, const Node& node, const std::vec
     measurement.session.setup_seconds["driver"] = now() - begin;
     measurement.run.driver = bench.gpus().nvml().driver_version();
     measurement.gpus = bench.gpus().shown();
-    if (cells.empty() && measurement.session.failed.empty())
-        measurement.session.skipped.push_back(
-            {"", "missing_library",
-             std::string("this node has no ") + gpu_vendor.name + " GPU on its PCI bus: nothing was measured"});
     bench.measure(measurement.session, measurement.progress, [&] {
         measurement.run.libraries = opened_libraries();
         measurement.end();

@@ -1,10 +1,12 @@
 // nearfar-copy: how fast bytes move between host memory and GPUs, alone, together, and beside computing; and STREAM on either memory.
 #include <algorithm>
+#include <string>
 
 #include "cell/matrix.h"
 #include "copy/copy_options.h"
 #include "copy/with_gpus.h"
 #include "kernels/stream/stream_bench.h"
+#include "node/gpu_vendor.h"
 #include "supervisor/program.h"
 #include "supervisor/supervisor.h"
 
@@ -20,6 +22,10 @@ bool is_of_cores(const Cell& cell) { return gpus_of(cell).empty(); }
 
 // No driver is asked where no GPU has a part.
 void measure(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement) {
+    if (cells.empty() && measurement.session.failed.empty())
+        measurement.session.skipped.push_back(
+            {"", "missing_library",
+             std::string("this node has no ") + gpu_vendor.name + " GPU on its PCI bus: nothing was measured"});
     if (!cells.empty() && line.policy.aggressors.empty() && std::all_of(cells.begin(), cells.end(), is_of_cores))
         return measure_stream_of_cores(line.policy, node, cells, measurement);
     measure_with_gpus(line, node, cells, measurement);
