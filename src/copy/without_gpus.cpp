@@ -14,7 +14,7 @@ void run_as_gpu_task(const std::vector<std::string>&, const GpuSet&) { throw Wro
 void measure_with_gpus(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement) {
     std::vector<Cell> of_cores;
     for (const Cell& cell : cells)
-        if (gpus_of(cell).empty())
+        if (needs_no_gpu({cell}, line.policy))
             of_cores.push_back(cell);
         else
             measurement.session.skipped.push_back(

@@ -1,5 +1,4 @@
 // nearfar-copy: how fast bytes move between host memory and GPUs, alone, together, and beside computing; and STREAM on either memory.
-#include <algorithm>
 #include <string>
 
 #include "cell/matrix.h"
@@ -18,16 +17,13 @@ Matrix matrix(const Node& node, const Policy& policy) {
     return policy.quick || policy.aspect == Aspect::tail ? quick_matrix(node, policy.all) : host_device_matrix(node, policy.all);
 }
 
-bool is_of_cores(const Cell& cell) { return gpus_of(cell).empty(); }
-
 // No driver is asked where no GPU has a part.
 void measure(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement) {
     if (cells.empty() && measurement.session.failed.empty())
         measurement.session.skipped.push_back(
             {"", "missing_library",
              std::string("this node has no ") + gpu_vendor.name + " GPU on its PCI bus: nothing was measured"});
-    if (!cells.empty() && line.policy.aggressors.empty() && std::all_of(cells.begin(), cells.end(), is_of_cores))
-        return measure_stream_of_cores(line.policy, node, cells, measurement);
+    if (needs_no_gpu(cells, line.policy)) return measure_stream_of_cores(line.policy, node, cells, measurement);
     measure_with_gpus(line, node, cells, measurement);
 }
 
@@ -37,7 +33,6 @@ int main(int argc, char** argv) {
     return run_program("nearfar-copy", true, [&] {
         const CommandLine line = parse_copy_options(argc, argv);
         if (!line.as_task.empty()) run_as_gpu_task(line.gpus, line.as_task);
-        const bool of_cores = !line.cells.empty() && std::all_of(line.cells.begin(), line.cells.end(), is_of_cores);
-        return run({copy_help, of_cores ? "" : cuda_of_build(), matrix, measure}, line);
+        return run({copy_help, needs_no_gpu(line.cells, line.policy) ? "" : cuda_of_build(), matrix, measure}, line);
     });
 }

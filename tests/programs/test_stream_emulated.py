@@ -123,3 +123,10 @@ def cpus(text: str) -> set[int]:
     """The CPUs of Linux's list form."""
     parts = [part.partition("-") for part in text.split(",")]
     return {cpu for first, _, last in parts for cpu in range(int(first), int(last or first) + 1)}
+
+
+def test_cores_beside_an_aggressor_use_its_gpu(emulated: Emulated) -> None:
+    code, document = measured(emulated, "c0:n0/triad", "--aggressor", "n0:g0", gpus=1)
+    (result,) = document["results"]
+    assert code == 0 and [entry["flow"] for entry in result["aggressors"]] == ["n0:g0"]
+    assert document["node"]["software"]["cuda"], "a run with an aggressor needs CUDA, and says which"

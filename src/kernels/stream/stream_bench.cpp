@@ -9,6 +9,11 @@
 
 namespace nearfar {
 
+bool needs_no_gpu(const std::vector<Cell>& cells, const Policy& policy) {
+    const auto is_of_cores = [](const Cell& cell) { return gpus_of(cell).empty(); };
+    return !cells.empty() && policy.aggressors.empty() && std::all_of(cells.begin(), cells.end(), is_of_cores);
+}
+
 void measure_stream_of_cores(const Policy& policy, const Node& node, const std::vector<Cell>& cells, Measurement& measurement) {
     const double begin = now();
     StreamMovers movers(node);

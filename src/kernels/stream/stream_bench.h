@@ -9,7 +9,10 @@
 
 namespace nearfar {
 
-// Measures cells of cores in rounds, where no GPU has a part in the run, into `measurement`, and calls its end.
+// Whether a run of these cells needs no GPU: there are some, all of cores, and nothing runs in the background.
+bool needs_no_gpu(const std::vector<Cell>& cells, const Policy& policy);
+
+// Measures the cells of a run that needs no GPU in rounds, into `measurement`, and calls its end.
 void measure_stream_of_cores(const Policy& policy, const Node& node, const std::vector<Cell>& cells, Measurement& measurement);
 
 }  // namespace nearfar
