@@ -6,6 +6,7 @@
 #include "copy/measure_cell.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
+#include "node/team.h"
 
 namespace nearfar {
 namespace {
@@ -16,9 +17,11 @@ constexpr std::uint32_t long_run = 2300;
 constexpr std::size_t host_cache_line = 64;
 
 // Each line names the next.
-void write_lines(char* data, std::size_t lines) {
-    for (std::size_t line = 0; line < lines; ++line)
-        *reinterpret_cast<std::uint32_t*>(data + line * chase_line) = static_cast<std::uint32_t>((line + 1) % lines);
+void write_lines(char* data, std::size_t lines, const Team& team) {
+    team.each(lines, [=](std::size_t begin, std::size_t end) {
+        for (std::size_t line = begin; line < end; ++line)
+            *reinterpret_cast<std::uint32_t*>(data + line * chase_line) = static_cast<std::uint32_t>((line + 1) % lines);
+    });
 }
 
 // As many lines as do not stay in the caches of the package whose memory it is.
@@ -48,7 +51,7 @@ ChaseMemory& ChaseBench::memory(const Endpoint& place, const GpuDevice& driver) 
     } else {
         const std::size_t lines = host_lines(node_);
         made.host = std::make_unique<HostBuffer>(node_, place.index, lines * chase_line, HostPages::ordinary, 1);
-        write_lines(static_cast<char*>(made.host->data()), lines);
+        write_lines(static_cast<char*>(made.host->data()), lines, Team(node_.nearest_cpus(place.index)));
         made.locked = lock_pages(made.host->data(), made.host->bytes(), driver);
         made.host->require_placement();
         check(cudaHostGetDevicePointer(&made.address, made.host->data(), 0), "cudaHostGetDevicePointer");

@@ -1,7 +1,6 @@
 #include "copy/copy_bench.h"
 
 #include <algorithm>
-#include <future>
 #include <iterator>
 #include <utility>
 
@@ -74,7 +73,8 @@ std::vector<BackgroundFlow> aggressor_flows(const std::vector<Cell>& aggressors,
 }  // namespace
 
 CopyBench::CopyBench(const Node& node, const Policy& policy, const std::vector<Cell>& cells)
-    : node_(node), policy_(policy), cells_(cells), environment_(present_environment()),
+    : node_(node), policy_(policy), cells_(cells), environment_(present_environment()), stream_(node),
+      arrays_(std::async(std::launch::async, [this] { stream_.make_arrays(cells_); })),
       gpus_(node, policy.even_if_busy, most_streams_a_gpu(cells)),
       tasks_([this](const GpuSet& wanted) { return gpu_task_command(wanted, node_, gpus_.all(), environment_); },
              policy.hang_seconds * task_patience) {}
@@ -85,15 +85,15 @@ void CopyBench::plan(const Cell& cell, Buffers& buffers) {
 }
 
 void CopyBench::set_up(Buffers& buffers, KernelsBesideCopies& beside, Session& session) {
-    std::vector<Flow> others;
+    std::vector<Flow> products;
     bool has_stream = false;
     for (const Cell& cell : cells_) {
         const bool possible =
             std::all_of(cell.flows.begin(), cell.flows.end(), [this](const Flow& flow) { return is_usable(flow); });
         if (!possible) continue;
         plan(cell, buffers);
-        std::copy_if(cell.flows.begin(), cell.flows.end(), std::back_inserter(others),
-                     [](const Flow& flow) { return flow.is_stream_flow() || flow.is_compute_flow(); });
+        std::copy_if(cell.flows.begin(), cell.flows.end(), std::back_inserter(products),
+                     [](const Flow& flow) { return flow.is_compute_flow(); });
         has_stream = has_stream || cell.flows[0].is_gpu_stream_flow();
     }
     const double start = now();
@@ -116,17 +116,16 @@ void CopyBench::set_up(Buffers& buffers, KernelsBesideCopies& beside, Session& s
     session.setup_seconds["host_memory"] = allocated - start;
     session.setup_seconds["register"] = registered - allocated;
     session.setup_seconds["tasks"] = now() - registered;
-    if (!others.empty()) {
-        const double prepared = now();
-        beside.set_up(others);
-        session.setup_seconds["beside"] = now() - prepared;
-    }
+    const double prepared = now();
+    beside.set_up(products);
+    arrays_.get();
+    session.setup_seconds["beside"] = now() - prepared;
 }
 
 void CopyBench::measure(Session& session, const Progress& progress, const std::function<void()>& end) {
     Buffers buffers(node_, gpus_.all(), buffer_bytes, policy_.sizes.empty() ? 0 : policy_.sizes.back());
     PeerAccess peers(gpus_.all());
-    KernelsBesideCopies beside(node_, gpus_.all());
+    KernelsBesideCopies beside(node_, gpus_.all(), stream_);
     set_up(buffers, beside, session);
     Baselines baselines(node_, gpus_.all(), buffers, beside, cells_);
     ChaseBench chases(node_, gpus_.all());
@@ -140,7 +139,10 @@ void CopyBench::measure(Session& session, const Progress& progress, const std::f
             for (const Flow& flow : cell.flows)
                 require_gpus(flow, gpus_.all());  // a lost one is the cell's failure in every process
             gpus_.require_process();
-            return measure_beside(background, [&] { return measure_cell(cell, policy, seconds, setting); });
+            std::vector<CellResult> results =
+                measure_beside(background, [&] { return measure_cell(cell, policy, seconds, setting); });
+            for (const int gpu : gpus_of(cell)) setting.last_used[gpu] = now();
+            return results;
         } catch (const Failure& why) {
             throw gpus_.blame(cell, why);
         }

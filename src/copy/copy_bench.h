@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace nearfar {
 
 class CopyBench {
 public:
-    // Starts CUDA for these cells, which measure() measures.
+    // Starts CUDA for these cells, which measure() measures, and makes the arrays of STREAM by cores meanwhile.
     CopyBench(const Node& node, const Policy& policy, const std::vector<Cell>& cells);
 
     const OpenGpus& gpus() const { return gpus_; }
@@ -30,6 +31,8 @@ private:
     const Policy policy_;
     std::vector<Cell> cells_;
     std::vector<std::string> environment_;  // before CUDA starts
+    StreamMovers stream_;
+    std::future<void> arrays_;  // of stream_, while they are made
     OpenGpus gpus_;
     TaskPool tasks_;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 
 #include "copy/latched.h"
@@ -19,16 +20,27 @@
 namespace nearfar {
 namespace {
 
-constexpr double warm_again_seconds = 0.05;  // from the second visit on: the link was awake a moment ago
+constexpr double awake_seconds = 1;  // after its last use a GPU's clocks and links are still up
+constexpr double warm_again_seconds = 0.05;
 
 std::vector<CellResult> measure_copies(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting);
 CellResult measure_passes(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting);
 CellResult measure_windowed(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting);
 
+bool is_awake(const Cell& cell, const CopySetting& setting) {
+    const std::set<int> gpus = gpus_of(cell);
+    return std::all_of(gpus.begin(), gpus.end(), [&](int gpu) {
+        const auto used = setting.last_used.find(gpu);
+        return used != setting.last_used.end() && now() - used->second < awake_seconds;
+    });
+}
+
 }  // namespace
 
-std::vector<CellResult> measure_cell(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting) {
+std::vector<CellResult> measure_cell(const Cell& cell, const Policy& usual, double seconds, CopySetting& setting) {
     for (const Flow& flow : cell.flows) require_gpus(flow, setting.gpus);
+    Policy policy = usual;
+    if (is_awake(cell, setting)) policy.warm_up_seconds = std::min(usual.warm_up_seconds, warm_again_seconds);
     setting.peers.arrange(cell);
     if (cell.aspect == Aspect::latency) return measure_latencies(cell, policy, seconds, setting);
     if (cell.aspect == Aspect::tail) return measure_tail(cell, policy, seconds, setting);
@@ -112,7 +124,6 @@ std::vector<CellResult> measure_copies(const Cell& cell, const Policy& policy, d
     const double share = std::min(seconds / static_cast<double>(sizes.size()), policy.latched_seconds);
     Policy of_size = policy;
     of_size.at_a_size = at_sizes;
-    if (setting.round > 0) of_size.warm_up_seconds = std::min(policy.warm_up_seconds, warm_again_seconds);
     if (at_sizes) of_size.sample_seconds /= 2;  // there are many
     std::vector<CellResult> results;
     LinkState link;

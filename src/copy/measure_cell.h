@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "cell/policy.h"
@@ -29,7 +30,8 @@ struct CopySetting {
     Baselines& baselines;
     ChaseBench& chases;
     KernelsBesideCopies& beside;
-    int round;  // of visits, from 0 on
+    int round;                          // of visits, from 0 on
+    std::map<int, double> last_used{};  // when the last visit to a cell of each GPU ended
 };
 
 // The results of a cell in at most `seconds`: planned, poisoned, measured, verified: one, or one for each of policy.sizes, or as

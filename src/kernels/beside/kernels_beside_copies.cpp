@@ -9,13 +9,8 @@
 namespace nearfar {
 
 void KernelsBesideCopies::set_up(const std::vector<Flow>& flows) {
-    for (const Flow& flow : flows) {
-        if (flow.is_compute_flow()) {
-            if (products_.count(flow.gpu()) == 0) products_[flow.gpu()] = make_products(flow);
-        } else {
-            thrown_by([&] { stream_.memory_on(flow.destination.index); });  // what it throws is told when its cell is measured
-        }
-    }
+    for (const Flow& flow : flows)
+        if (products_.count(flow.gpu()) == 0) products_[flow.gpu()] = make_products(flow);
 }
 
 KernelsBesideCopies::Products KernelsBesideCopies::make_products(const Flow& flow) const {

@@ -15,9 +15,10 @@ namespace nearfar {
 
 class KernelsBesideCopies {
 public:
-    KernelsBesideCopies(const Node& node, const std::vector<GpuDevice>& gpus) : node_(node), gpus_(gpus), stream_(node) {}
+    KernelsBesideCopies(const Node& node, const std::vector<GpuDevice>& gpus, StreamMovers& stream)
+        : node_(node), gpus_(gpus), stream_(stream) {}
 
-    // Makes memory and libraries ready for these flows; GPUs are open. What cannot be had is told when its flow is asked for.
+    // Makes the products of these flows ready; GPUs are open. What cannot be had is thrown when its flow is asked for.
     void set_up(const std::vector<Flow>& flows);
     // Such a flow that is the cell's `index`th. Throws why it cannot run.
     MovingFlow of(const Flow& flow, std::size_t index);
@@ -31,7 +32,7 @@ private:
 
     const Node& node_;
     const std::vector<GpuDevice>& gpus_;
-    StreamMovers stream_;
+    StreamMovers& stream_;
     std::map<int, Products> products_;  // by GPU
 
     Products make_products(const Flow& flow) const;

@@ -4,7 +4,6 @@
 
 #include "core/clock.h"
 #include "core/suspension.h"
-#include "core/trouble.h"
 #include "kernels/stream/stream_movers.h"
 
 namespace nearfar {
@@ -18,9 +17,7 @@ void measure_stream_of_cores(const Policy& policy, const Node& node, const std::
     const double begin = now();
     StreamMovers movers(node);
     if (!cells.empty()) measurement.progress({0, cells.size(), "set-up", {}});
-    for (const Cell& cell : cells)
-        for (const Flow& flow : cell.flows)
-            thrown_by([&] { movers.memory_on(flow.destination.index); });  // what it throws is told when its cell is measured
+    movers.make_arrays(cells);
     measurement.session.setup_seconds["host_memory"] = now() - begin;
     const auto visit = [&](const Cell& cell, double seconds, int) {
         std::vector<MovingFlow> flows;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/trouble.h"
 #include "kernels/stream/stream_slice.h"
 #include "node/cpus.h"
 
@@ -39,6 +40,12 @@ HostBuffer& StreamMovers::memory_on(int numa_node) {
     std::unique_ptr<HostBuffer>& memory = memory_[numa_node];
     if (!memory) memory = std::make_unique<HostBuffer>(node_, numa_node, 3 * array_bytes(), HostPages::ordinary, 1);
     return *memory;
+}
+
+void StreamMovers::make_arrays(const std::vector<Cell>& cells) {
+    for (const Cell& cell : cells)
+        for (const Flow& flow : cell.flows)
+            if (flow.is_stream_flow()) thrown_by([&] { memory_on(flow.destination.index); });
 }
 
 MovingFlow StreamMovers::of(const Flow& flow, std::size_t index) {
