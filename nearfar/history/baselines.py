@@ -64,14 +64,12 @@ class NodeHistory:
         recent = self._of_node(verdict)[1].filter(pl.col("check") == verdict.check)
         for started, disturbance in recent.select("started", "disturbance").iter_rows():
             slow[started.date()] = slow.get(started.date(), False) or disturbance in disturbances.FELL
-        lately = [slow[day] for day in sorted(slow)[-thresholds.HOST_BROKEN :]]
-        if host == "own" and all(lately) and len(lately) == thresholds.HOST_BROKEN:
-            return [messages.HOST_STAYS_SLOW.finding(disturbances.HOST, days=len(lately))]
-        last = sorted(slow)[-thresholds.HOST_DAYS :]
-        count = sum(slow[day] for day in last)
-        if count < thresholds.HOST_SLOW:
-            return []
-        return [messages.HOST_SLOW.finding(disturbances.HOST, slow_days=count, days=len(last))]
+        days = [slow[day] for day in sorted(slow)]
+        if host == "own" and sum(days[-thresholds.HOST_BROKEN :]) == thresholds.HOST_BROKEN:
+            return [messages.HOST_STAYS_SLOW.finding(disturbances.HOST, days=thresholds.HOST_BROKEN)]
+        last = days[-thresholds.HOST_DAYS :]
+        few = sum(last) < thresholds.HOST_SLOW
+        return [] if few else [messages.HOST_SLOW.finding(disturbances.HOST, slow_days=sum(last), days=len(last))]
 
     def left_out(self) -> str | None:
         """What could not be read since the last time this was asked, in a line; None where all was."""

@@ -95,26 +95,24 @@ def worsening(metric: AnyMetric, past: Baseline) -> Worsening | None:
 
     What is neither rate nor time, or is derived from others, has no past; nor has a figure of fewer than five nights.
     """
-    rate = metric.unit in _RATES
-    known = metric.quantity not in EXPLAINING and (rate or metric.unit in TIME_UNITS) and past.median > 0
+    sign = 1 if metric.unit in _RATES else -1  # of a time more is worse
+    known = metric.quantity not in EXPLAINING and metric.unit in (*_RATES, *TIME_UNITS) and past.median > 0
     if not known or len(past.values) < thresholds.FEWEST_NIGHTS:
         return None
-    better, worst, sign = (max, min, 1) if rate else (min, max, -1)
+    better = max if sign > 0 else min
     value = metric.value if metric.converged or metric.interval is None else better(metric.interval)
     if not math.isfinite(value):
         return None
-    value = value / past.common if rate else value * past.common
-    kind = "other"
-    if not isinstance(metric, SubjectMetric) and metric.quantity == "copy":
-        kind = "lone" if metric.cell.lone else "windowed"
-    # A small change of several GPUs' copies with the host at once is the host's, and nothing tells which.
+    value = value / past.common if sign > 0 else value * past.common
     flows = () if isinstance(metric, SubjectMetric) else metric.cell.flows
-    of_many = len({gpu for flow in flows if flow.kind == "host" for gpu in flow.gpus}) > 1
-    slow = None if of_many else _slow(value, past, sign, kind)
-    if slow is not None:
-        return slow
-    off = past.median - sign * max(thresholds.ONE_NIGHT[kind] * past.median, thresholds.ONE_NIGHT_SPREADS * past.spread)
-    if sign * value < sign * off and sign * value < sign * worst(past.values):
+    kind = "other" if metric.quantity != "copy" or not flows else "lone" if len(flows) == 1 else "windowed"
+    # A small change of several GPUs' copies with the host at once is the host's, and nothing tells which.
+    if len({gpu for flow in flows if flow.kind == "host" for gpu in flow.gpus}) < 2:
+        slow = _slow(value, past, sign, kind)
+        if slow is not None:
+            return slow
+    way = max(thresholds.ONE_NIGHT[kind] * past.median, thresholds.ONE_NIGHT_SPREADS * past.spread)
+    if sign * value < min(sign * past.median - way, *(sign * night for night in past.values)):
         return Worsening("night", value, sign * (1 - value / past.median))
     return None
 
@@ -137,29 +135,28 @@ def _slow(value: float, past: Baseline, sign: int, kind: str) -> Worsening | Non
     """What the sum over the nights since the baseline, and this one, says; None while the baseline is not whole."""
     if len(past.values) < thresholds.BASELINE_NIGHTS:
         return None
-    least, sigma = level(past.values, sign, thresholds.NIGHT_FLOOR[kind])
+    allowed, sigma = level(past.values, sign, thresholds.NIGHT_FLOOR[kind])
     evidence, most, total = thresholds.EVIDENCE[past.host], thresholds.ONE_NIGHT_COUNTS, 0.0
     nights = [*(night.value for night in past.later), value]
     for night in nights:
-        off = sign * (least - night) / sigma
+        off = sign * (allowed - night) / sigma
         total = min(max(0.0, total + max(-most, min(most, off))), evidence + most)
     if total <= evidence:
         return None
     middle, last = past.median, statistics.median(nights[-_LAST:])
-    tonight = date.fromisoformat(past.later[-1].day) + timedelta(1) if past.later else date.fromisoformat(past.since)
-    days = [*(date.fromisoformat(night.day) for night in past.later), tonight]
+    days = [date.fromisoformat(night.day) for night in past.later]
+    days.append(days[-1] + timedelta(1) if days else date.fromisoformat(past.since))
     since, weekly = _began([sign * (middle - night) / middle for night in nights], days)
     return Worsening("step" if weekly is None else "drift", last, sign * (1 - last / middle), since, weekly)
 
 
 def level(values: Sequence[float], sign: int, floor: float) -> tuple[float, float]:
-    """What a night may have without being counted, and a night's deviation, in their unit: the third worst of a baseline's nights, so that
-    a node may sit at two levels, and no nearer to their median than the allowance. ``sign`` is 1 where more is better."""
+    """What a night may have without being counted, and a night's deviation, in their unit: the third worst of a baseline's nights, as a
+    node may sit at two levels, and no nearer to their median than the allowance. ``sign`` is 1 where more is better."""
     middle = statistics.median(values)
     sigma = max(statistics.spread(values), floor * middle)
-    third = sorted(values, reverse=sign < 0)[thresholds.WORST_KNOWN - 1]
-    allowed = middle - sign * thresholds.ALLOWANCE_PER_NIGHT * sigma
-    return (min if sign > 0 else max)(third, allowed), sigma
+    third = sorted(sign * night for night in values)[thresholds.WORST_KNOWN - 1]
+    return sign * min(third, sign * middle - thresholds.ALLOWANCE_PER_NIGHT * sigma), sigma
 
 
 def _began(off: Sequence[float], days: Sequence[date]) -> tuple[str, float | None]:

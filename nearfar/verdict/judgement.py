@@ -97,7 +97,8 @@ def judge(
         return _judge_metric(metric, references.get(name), elsewhere.get(name), past.get(name), acceptance, node, raw)
 
     judged = _doubt_what_is_made_of(metrics, [judge_one(metric) for metric in metrics], node)
-    judged = figure_verdict.with_other_direction(looks.settle(metrics, judged, later, subject.time, judge_one))
+    judged = [looks.settled(*each, later, subject.time, judge_one) for each in zip(metrics, judged, strict=True)]
+    judged = figure_verdict.with_other_direction(judged)
     judged = steadiness.outliers(metrics, steadiness.apply(metrics, judged, document, host), host)
     seen = [each for each in (document, *(look.document for look in later)) if each is not None]
     judged = disturbances.apply(judged, seen, host)

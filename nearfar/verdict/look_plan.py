@@ -56,15 +56,12 @@ class LookPlan:
 
 def read(path: Path) -> LookPlan:
     """The plan in a file. Raises ``CouldNotJudge`` for one that is not whole."""
+    raw = json_or_none(path)
     try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
         references = {name: Reference(**each) for name, each in raw["references"].items()}
         return LookPlan(**{**raw, "node": node_from_document(raw["node"]), "references": references})
-    except OSError as error:
-        raise CouldNotJudge(f"{path}: cannot be read: {error.strerror}; nothing is measured again") from None
-    except (ValueError, KeyError, TypeError, AttributeError, NearfarError) as error:
-        words = f"{path}: not what a case leaves there ({type(error).__name__}); nothing is measured again"
-        raise CouldNotJudge(words) from None
+    except (*MADE_UP, NearfarError):
+        raise CouldNotJudge(f"{path}: missing, or not what a case leaves there; nothing is measured again") from None
 
 
 def in_doubt(plan: LookPlan, text: str) -> list[AnyMetric]:
@@ -75,12 +72,9 @@ def in_doubt(plan: LookPlan, text: str) -> list[AnyMetric]:
         return []
     if document.raw.get("interrupted") or document.aggressors:
         return []
-
-    def doubtful(metric: AnyMetric) -> bool:
-        reference = plan.references.get(metric.name)
-        return measured_again(figure_verdict.of_figure(metric, reference, None, False, plan.node))
-
-    return list(filter(doubtful, question.named(plan.check).figures(document, plan.node)))
+    figures = question.named(plan.check).figures(document, plan.node)
+    findings = (figure_verdict.of_figure(m, plan.references.get(m.name), None, False, plan.node) for m in figures)
+    return [metric for metric, finding in zip(figures, findings) if measured_again(finding)]
 
 
 def look_file(number: int) -> str:

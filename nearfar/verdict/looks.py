@@ -62,27 +62,17 @@ def found_before(earlier: Verdict | None, found: Sequence[Finding], judged: Sequ
     return [each for each in stands if (each.subject, each.verdict) not in known]
 
 
-def settle(
-    metrics: Sequence[AnyMetric],
-    judged: Sequence[JudgedMetric],
-    later: Sequence[LaterLook],
-    time: str,
-    judge: Callable[[AnyMetric], JudgedMetric],
-) -> list[JudgedMetric]:
-    """The figures with their measurements, each with the verdict of all of them.
+def settled(
+    metric: AnyMetric, entry: JudgedMetric, later: Sequence[LaterLook], time: str, judge: Callable[[AnyMetric], JudgedMetric]
+) -> JudgedMetric:  # fmt: skip
+    """A figure with its measurements, and the verdict of all of them.
 
     Two beyond the bound, and more than there are within it: FAIL. Two within it, and no fewer than beyond it: DEGRADED, intermittent
     (where none is beyond it, the verdict of the middle one). Otherwise an unsettled figure is judged by the middle one of at least three
     measurements, whose range is its interval; any other is INDETERMINATE. The value is that of a measurement which says so, so that its
-    bound says the same. ``metrics`` and ``judged`` are the first measurement, made at ``time``; ``judge`` gives the verdict on a figure by
+    bound says the same. ``metric`` and ``entry`` are the first measurement, made at ``time``; ``judge`` gives the verdict on a figure by
     itself. A figure that was not measured again keeps its verdict.
     """
-    return [_settled(metric, entry, later, time, judge) for metric, entry in zip(metrics, judged, strict=True)]
-
-
-def _settled(
-    metric: AnyMetric, entry: JudgedMetric, later: Sequence[LaterLook], time: str, judge: Callable[[AnyMetric], JudgedMetric]
-) -> JudgedMetric:  # fmt: skip
     again = [look for look in later if entry.name in look.asked] if measured_again(entry) else []
     if not again:
         return entry
