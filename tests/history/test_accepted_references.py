@@ -35,12 +35,14 @@ class Fleet:
         self._day = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
     def tune(
-        self, value: float, driver: str = "580.1", looser: bool = False, spread: float = 0
+        self, value: float, driver: str = "580.1", looser: bool = False, spread: float = 0, half: float = 1
     ) -> tuple[Proposal, str]:
-        """A tune that is applied, from nodes at a value, their runs ``spread`` below and above it, and what it says."""
+        """A tune that is applied, from nodes at a value, their runs ``spread`` below and above it, and what it says; half of the nodes
+        have ``half`` of it."""
         self._day += timedelta(days=1)
         values = tuple(value * part for part in (1 - spread, 1, 1 + spread))
-        figures = tuple(NodeFigure(f"n{n}", "g0", values) for n in range(4))
+        of_half = tuple(half * each for each in values)
+        figures = tuple(NodeFigure(f"n{n}", "g0", of_half if n % 2 else values) for n in range(4))
         pool = Pool("host_device_check", "NVIDIA H200", self.row, self._unit, self._kind, True, "", None, 0, figures)
         chosen = ChosenSamples((pool,), ("r",), self._day, self._day, {"driver": driver}, {}, 12)
         made = proposal.propose(
@@ -86,6 +88,17 @@ def test_a_fleet_that_loses_a_little_each_night_stops_at_two_per_cent(fleet: Fle
     value, accepted = fleet.reference
     assert accepted == 50.0 and value == pytest.approx(49.0, rel=0.002) and value >= 49.0
     assert ["accepted last: use --allow-looser to accept" in each for each in said] == [n > 20 for n in range(1, 120)]
+
+
+def test_half_of_a_fleet_that_loses_each_night_stops_at_two_per_cent(fleet: Fleet) -> None:
+    fleet.tune(50.0)
+    before, said = fleet.bound, ""
+    for n in range(1, 31):
+        _, said = fleet.tune(50.0, half=0.997**n)
+    value, accepted = fleet.reference
+    assert accepted == 50.0 and 49.0 <= value < 50.0
+    assert value * (1 + fleet.bound) > 0.98 * 50.0 * (1 + before)
+    assert "accepted last: use --allow-looser to accept" in said
 
 
 @pytest.mark.parametrize("step, driver", [(0.986, "58{}.1"), (0.999, "580.1")], ids=["drivers", "nights"])
