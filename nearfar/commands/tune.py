@@ -21,6 +21,7 @@ from nearfar.base import (
     grouped,
     minute_text,
     parse_since,
+    plural,
     site_directories,
     site_files,
     write_atomically,
@@ -114,7 +115,9 @@ def _look_at(new: Mapping[Path, str], system: System, directories: Sequence[Path
     errors = [str(complaint) for complaint in complaints if complaint.level == lint.ERROR]
     if not errors:
         return
-    advice = f"with these references the site has {shown.counted(len(errors), 'error')}: fix the files by hand, then tune again"
+    advice = (
+        f"with these references the site has {plural(len(errors), 'error')}: fix the files by hand, then tune again"
+    )
     if apply:
         raise NearfarError("\nnearfar: ".join([*errors, f"nothing is written: {advice}"]))
     for line in (*errors, advice):
@@ -206,7 +209,7 @@ def _known_runs(store: History, question: RowFilter) -> list[str]:
         raise CouldNotJudge(f"{store.directory}: {asked} that can be read and trusted; {_measure(question.system)}")
     last = before["started"][-1]
     raise CouldNotJudge(
-        f"{store.directory}: {asked}: the last of {shown.counted(len(before), 'run')} was {minute_text(last)}; "
+        f"{store.directory}: {asked}: the last of {plural(len(before), 'run')} was {minute_text(last)}; "
         f"give an earlier --since, or {_measure(question.system)}"
     )
 
@@ -266,7 +269,7 @@ def _nothing(
             f": the runs chosen have none of its partitions ({names}); choose other runs, or run nearfar validate there"
         )
     else:
-        runs = shown.counted(len(chosen.runs), "run")
+        runs = plural(len(chosen.runs), "run")
         message += f": {runs}, none usable, because all was left out: {shown.left_out(chosen.left_out)}; "
         message += "choose other runs, or measure again"
     if files == 1:

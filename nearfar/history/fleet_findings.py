@@ -110,7 +110,7 @@ def findings(
     system: str, levels: Sequence[FleetLevel], files: Sequence[ReferenceFile], nodes: Mapping[str, Mapping[str, str]]
 ) -> list[Finding]:
     """A finding for each change of software that makes references stale on some of the ``nodes`` (their software by name)."""
-    rows = [(file, row, file.stamp(row)) for file in files for row in file.rows()]
+    rows = [(file, row, row.stamp(file.tuned)) for file in files for row in file.rows()]
     changes: dict[tuple[str, str], _Change] = {}
     for software in {tuple(sorted(versions.items())): versions for versions in nodes.values()}.values():
         those = {node for node, versions in nodes.items() if versions == software}

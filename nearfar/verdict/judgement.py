@@ -80,7 +80,10 @@ def judge(
     ``later``: what was measured again in the same case; ``earlier``: the verdict of the same case before it was run again.
     """
     elsewhere = {m.name: words for m in metrics if (words := judged_elsewhere(subject.check, m)) is not None}
-    past = {name: each for name, each in _comparable(past or {}, metrics, host).items() if name not in elsewhere}
+    # On a shared host what one of several flows at once gets is the moment's.
+    several = {m.name for m in metrics if not isinstance(m, SubjectMetric) and m.flow is not None and not m.cell.lone}
+    past = {name: replace(before, host=host) for name, before in (past or {}).items() if name not in elsewhere}
+    past = {name: before for name, before in past.items() if host != "shared" or name not in several}
     node = None if document is None else document.node
     past = common_factor.without(past, metrics, node)
     missing = missing_subjects(document, asked, quantities)
@@ -140,15 +143,6 @@ def _summed(findings: Sequence[Finding], judged: Sequence[JudgedMetric]) -> tupl
     return worst([*(each.verdict for each in findings), *(each.verdict for each in judged)]), tuple(
         finding.reason for finding in ranked
     )
-
-
-def _comparable(past: Mapping[str, Baseline], metrics: Sequence[AnyMetric], host: str) -> Mapping[str, Baseline]:
-    """The past of figures that this host lets compare: on a shared one what one of several flows at once gets is the moment's."""
-    past = {name: replace(before, host=host) for name, before in past.items()}
-    if host != "shared":
-        return past
-    shares = {m.name for m in metrics if not isinstance(m, SubjectMetric) and m.flow is not None and not m.cell.lone}
-    return {name: before for name, before in past.items() if name not in shares}
 
 
 def needs_sanity(verdict: Verdict) -> bool:

@@ -72,14 +72,9 @@ def healthy_limits(metric: AnyMetric) -> Limits | None:
 
 def _limits(metric: AnyMetric, node: Node | None) -> Limits | None:
     if isinstance(metric, SubjectMetric):
-        return _of_kind(metric.quantity, metric.unit, metric.subject, None, metric.name, node)
+        return _of_kind(metric.unit, metric.name, metric.quantity, metric.subject, None, node)
     flow = None if metric.flow is None else str(metric.flow)
-    return _of_kind(metric.quantity, metric.unit, str(metric.cell), flow, metric.class_in_name, node)
-
-
-def limits_by_name(name: str, unit: str) -> Limits | None:
-    """What a figure can be of which no more than its name is known."""
-    return _of_kind("", unit, "", None, name, None)
+    return _of_kind(metric.unit, metric.class_in_name, metric.quantity, str(metric.cell), flow, node)
 
 
 def row_fault(row: Mapping[str, Any]) -> str | None:
@@ -92,7 +87,7 @@ def row_fault(row: Mapping[str, Any]) -> str | None:
         return f"above what its link can carry, {float(ceiling):.4g} {unit}"
     subject = str(row["cell"])
     path_class = str(row.get("class") or "") if _flows(subject, None) else str(row.get("metric") or "")
-    limits = _known(str(row.get("quantity") or ""), unit, subject, row.get("flow"), path_class)
+    limits = of_kind(unit, path_class, str(row.get("quantity") or ""), subject, row.get("flow"))
     return None if limits is None else excess(value, unit, limits)
 
 
@@ -113,12 +108,13 @@ def _short(value: float) -> str:
 
 
 @lru_cache(maxsize=10_000)
-def _known(quantity: str, unit: str, subject: str, flow: str | None, path_class: str) -> Limits | None:
-    return _of_kind(quantity, unit, subject, flow, path_class, None)
+def of_kind(unit: str, name: str, quantity: str = "", subject: str = "", flow: str | None = None) -> Limits | None:
+    """What a figure can be on any node. ``name``: its path class with what it is derived as, or all of its name."""
+    return _of_kind(unit, name, quantity, subject, flow, None)
 
 
 def _of_kind(
-    quantity: str, unit: str, subject: str, flow: str | None, path_class: str, node: Node | None
+    unit: str, path_class: str, quantity: str, subject: str, flow: str | None, node: Node | None
 ) -> Limits | None:
     if unit in _IN_US:
         return _of_time(quantity, _IN_US[unit], path_class)

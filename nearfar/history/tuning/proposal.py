@@ -165,7 +165,7 @@ def _impossible(pool: Pool) -> str | None:
 
 def _change(before: ReferenceRow | None, today: CurrentFile, chosen: ChosenSamples) -> str:
     """What software is other than that which today's row was tuned with, in words; empty where there is none, or no such row."""
-    changes = {} if before is None else software_changes.changes(today.stamp(before), chosen.stamp)
+    changes = {} if before is None else software_changes.changes(before.stamp(today.tuned), chosen.stamp)
     return ", ".join(f"{software_changes.words({name: old})} -> {new}" for name, (old, new) in changes.items())
 
 
@@ -237,7 +237,8 @@ def _steps(
 def _alike(new: ReferenceRow, before: ReferenceRow, today: CurrentFile) -> bool:
     """Whether two rows judge alike, at the same software: how many hosts told it, and when, may differ."""
     one, other = (
-        (row, row.degraded, row.accepted, row.provenance.get(ACCEPTED_BOUND), today.stamp(row)) for row in (new, before)
+        (row, row.degraded, row.accepted, row.provenance.get(ACCEPTED_BOUND), row.stamp(today.tuned))
+        for row in (new, before)
     )
     return one == other
 

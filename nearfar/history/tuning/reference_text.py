@@ -37,11 +37,6 @@ class CurrentFile:
         """The file that the new one will stand before; None where it takes its place, or there is none."""
         return self.path if self.text and self.path != self.into else None
 
-    def stamp(self, row: ReferenceRow) -> dict[str, str]:
-        """The software that a row was tuned with, by name: what it says itself, else the file."""
-        own: Mapping[str, Any] = {**self.tuned, **row.provenance}.get("stamp") or {}
-        return {key: str(version) for key, version in own.items() if version is not None}
-
 
 def read(path: Path, into: Path | None = None) -> CurrentFile:
     """The file at ``path``, empty where there is none. Raises ``NearfarError`` for one that tune cannot write."""

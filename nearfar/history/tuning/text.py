@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from nearfar.base import day_text, listed
+from nearfar.base import day_text, listed, plural
 from nearfar.verdict import thresholds
 from nearfar.verdict.references import RowPlace, figure, place_key, software_changes
 
@@ -26,13 +26,13 @@ def show(made: Proposal, chosen: ChosenSamples, applied: bool, say: Callable[[st
     path = made.today.into if made.diff else made.today.path
     stamp = ", ".join(f"{key} {value}" for key, value in chosen.stamp.items()) or "no software versions"
     hosts = {host for pool in chosen.pools for host in pool.nodes}
-    say(f"{chosen.figures:,} figures of {counted(len(hosts), 'host')} and {counted(len(chosen.runs), 'run')}, "
+    say(f"{chosen.figures:,} figures of {plural(len(hosts), 'host')} and {plural(len(chosen.runs), 'run')}, "
          f"{day_text(chosen.first)} to {day_text(chosen.last)}, {stamp}")  # fmt: skip
     if chosen.names:
         same = sorted(set(chosen.names.values()))
-        names = counted(len(hosts | set(chosen.names)), "host name")
+        names = plural(len(hosts | set(chosen.names)), "host name")
         say(
-            f"{names} are {counted(len(hosts), 'host')}: the same GPUs were measured under several names (of {listed(same, 5)})"
+            f"{names} are {plural(len(hosts), 'host')}: the same GPUs were measured under several names (of {listed(same, 5)})"
         )
     if chosen.ahead:
         say(f"times in the future, which decide nothing: of {listed(chosen.ahead, 5)}; look at their clocks")
@@ -64,10 +64,10 @@ def show(made: Proposal, chosen: ChosenSamples, applied: bool, say: Callable[[st
 
 def _looser(made: Proposal) -> list[str]:
     """Which limits are looser because the software changed, and which values are accepted though worse, and by how much."""
-    lines = [f"{counted(len(rows), 'limit')} looser than today's, by {_parts(rows)}, because the software changed ({change}): "
+    lines = [f"{plural(len(rows), 'limit')} looser than today's, by {_parts(rows)}, because the software changed ({change}): "
              f"{_places(rows)}; do its release notes mention it?" for change, rows in made.looser.items()]  # fmt: skip
     by_leave = {ACCEPTED: ("value", "worse"), ACCEPTED_BOUND: ("FAIL bound", "looser")}
-    lines += [f"{counted(len(rows), by_leave[of][0])} {by_leave[of][1]} than accepted last, by {_parts(rows)}, accepted by --allow-looser: "
+    lines += [f"{plural(len(rows), by_leave[of][0])} {by_leave[of][1]} than accepted last, by {_parts(rows)}, accepted by --allow-looser: "
               f"{_places(rows)}" for of, rows in made.accepted.items() if rows]  # fmt: skip
     return lines
 
@@ -99,17 +99,12 @@ def _budget(made: Proposal) -> list[str]:
         return []
     lines = [
         f"false-alarm budget: {thresholds.FAILS:g} FAIL and {thresholds.DEGRADEDS:g} DEGRADED in {thresholds.NODE_NIGHTS:,} "
-        f"healthy node-nights, shared over {counted(made.figures, 'figure')} of a node",
+        f"healthy node-nights, shared over {plural(made.figures, 'figure')} of a node",
     ]
     if made.slow:
-        named = listed([f"{node} ({counted(count, 'limit')})" for node, count in made.slow.most_common()], 5)
+        named = listed([f"{node} ({plural(count, 'limit')})" for node, count in made.slow.most_common()], 5)
         lines.append(f"their medians lie outside: {named}; look at them before these limits judge anything")
     return lines
-
-
-def counted(count: int, noun: str) -> str:
-    """``1 limit``, ``2 limits``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def as_json(made: Proposal, chosen: ChosenSamples, applied: bool) -> dict[str, Any]:

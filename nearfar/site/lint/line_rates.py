@@ -69,7 +69,7 @@ def _of_gpu_memory(row: ReferenceRow, about: _About, rate: float | None) -> Unit
 def _implausible(row: ReferenceRow, figures: Sequence[tuple[AnyMetric, Node]]) -> UnitFault | None:
     """A value that none of the figures which the row speaks of can have on a healthy node."""
     of_figures = [plausibility.healthy_limits(metric) for metric, _ in figures]
-    known = [limits for limits in of_figures or [plausibility.limits_by_name(row.name, row.unit)] if limits is not None]
+    known = [limits for limits in of_figures or [plausibility.of_kind(row.unit, row.name)] if limits is not None]
     faults = [beyond(row.value, row.unit, limits) for limits in known]
     return faults[0] if faults and all(faults) else None
 

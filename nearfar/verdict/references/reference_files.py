@@ -140,12 +140,6 @@ class ReferenceFile:
                         words = f"{row.value:g} GB/s is above the line rate of {link_limits.link_text(link)}, {most:.1f} GB/s"
                         raise self.file.error(f"{check}: {row.name}: {words}", *row.steps)
 
-    def stamp(self, row: ReferenceRow) -> dict[str, str]:
-        """The software that a row was tuned with, by name; empty where nothing says so. What the provenance says of the row stands
-        before what holds for the file."""
-        own: Mapping[str, Any] = {**self.tuned, **row.provenance}.get("stamp") or {}
-        return {key: str(version) for key, version in own.items() if version is not None}
-
     def reference(self, row: ReferenceRow, software: Mapping[str, str]) -> Reference:
         """A row as a reference; stale when the ``software`` differs from what the values were tuned with."""
         tuned = {**self.tuned, **row.provenance}
@@ -156,7 +150,7 @@ class ReferenceFile:
         )
         found = Reference(
             float(row.value), row.lower, row.upper, row.unit, self.origin, note,
-            stale=bool(changes(self.stamp(row), software)), file=str(self.file.path),
+            stale=bool(changes(row.stamp(self.tuned), software)), file=str(self.file.path),
         )  # fmt: skip
         if row.degraded is None:
             return found

@@ -79,6 +79,12 @@ class ReferenceRow:
         found = self.provenance.get("degraded")
         return None if found is None else float(found)
 
+    def stamp(self, tuned: Mapping[str, Any]) -> dict[str, str]:
+        """The software that it was tuned with, by name, empty where nothing says so: what the provenance says of the row, else what it
+        says of all rows (``tuned``)."""
+        own: Mapping[str, Any] = {**tuned, **self.provenance}.get("stamp") or {}
+        return {key: str(version) for key, version in own.items() if version is not None}
+
     @property
     def accepted(self) -> float:
         """The last value that an administrator accepted, or that was better; the row's own where the file says none."""

@@ -158,7 +158,7 @@ def _from_files(
             return found
         own = [level for level in levels if (level.check, level.gpu_model, level.row) == (row.check, model, row.name)]
         lone = isinstance(metric, Metric) and metric.quantity == "copy" and metric.cell.lone and not metric.derived
-        return software_changes.judged(found, file.stamp(row), now, own, lone)
+        return software_changes.judged(found, row.stamp(file.tuned), now, own, lone)
     return None
 
 
