@@ -101,6 +101,8 @@ class Study:
                 for name in BAD_FAULTS:
                     few = self._times(trials.FILES)
                     yield (host, "bad", name, bad, n), trials.beside_bad, (self._case(host, n), name, bad, few)
+                vendors = self._case(host, n, "two vendors"), "memory channel", 0, self._times(trials.FILES)
+                yield (host, "bad", "channel, two vendors", 0, n), trials.beside_bad, vendors
 
 
 def print_host(study: Study, host: str) -> None:

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""What each term of the limits buys: the fleet study's worlds and faults with one number of ``thresholds`` changed at a time. Needs numpy.
+"""What each term of the limits and each rule of the judge buys: the fleet study's worlds and faults with one number of ``thresholds``
+changed at a time. Needs numpy.
 
-benchmarks/limit_ablation.py             the table of benchmarks/studies/limits.md, some minutes of one core
-benchmarks/limit_ablation.py "no floors"  one row of it
+benchmarks/limit_ablation.py             the tables of benchmarks/studies/limits.md, some minutes of one core
+benchmarks/limit_ablation.py "no floors"  one row of them
 """
 
 from __future__ import annotations
@@ -10,14 +11,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CHECKOUT))
 
-from benchmarks.fleet import trials, worlds  # noqa: E402
+import numpy as np  # noqa: E402
+
+from benchmarks.fleet import judging, trials, worlds  # noqa: E402
+from benchmarks.fleet.fleets import Fleet  # noqa: E402
+from benchmarks.fleet.judging import Measured, measured  # noqa: E402
 from benchmarks.fleet.shares import together  # noqa: E402
+from benchmarks.judged_faults import LATER  # noqa: E402
 from nearfar.verdict import thresholds  # noqa: E402
 
 NOTHING = dict.fromkeys(thresholds.SPREAD, 1e-9)
@@ -33,9 +40,22 @@ CHANGES: dict[str, dict[str, Any]] = {
         "DEGRADED_FLOOR": {**thresholds.DEGRADED_FLOOR, "lone": 0.03, "nvlink": 0.03, "stream": 0.07}
     },
 }
+#: Rules that judge a figure by more than its limits.
+RULES: dict[str, dict[str, Any]] = {
+    "all rules": {},
+    "without the one-night rule": {"ONE_NIGHT": dict.fromkeys(thresholds.ONE_NIGHT, 1.0)},
+    "without the sum over nights": {"EVIDENCE": dict.fromkeys(thresholds.EVIDENCE, 1e9)},
+    "without the second level": {"WORST_KNOWN": thresholds.BASELINE_NIGHTS // 2},
+    "without common loss": {"MOST_COMMON": 0.0},
+    "without paths that fall together": {"MOST_FALL": 0.0},
+    "without measuring again": {},
+}
 #: Worlds whose healthy nodes no common factor moves.
 QUIET = ("plain", "ceiling", "heavy tails", "alike paths", "wide", "two vendors", "uneven shares")
 SIZES = (1, 3, 10, 100)
+#: Worlds in which a rule is at work, by what it spares; and faults, by when they are found.
+SPARED = {"fails": ("wild runs",), "degraded": ("season", "boot modes"), "drains": ("unseen load", "load for nights")}
+FOUND = {"copy engine -3 %": "noticed", "step -1 %": "sixty", "drift 0.1 %/week": "sixty"}
 
 
 @contextmanager
@@ -66,12 +86,39 @@ def row(name: str, host: str) -> str:
     return f"| {name} | {' | '.join(cells)} |"
 
 
+def once(fleet: Fleet, left: np.ndarray, source: np.random.Generator) -> Measured:
+    """A fleet's figures, each measured once."""
+    seen = measured(fleet, left, source)
+    return replace(seen, again=lambda at: np.stack([seen.values[at]] * LATER))
+
+
+def rule_row(name: str) -> str:
+    """FAIL, DEGRADED and drains of 1,000 healthy node-nights in the worlds that a rule is for, and nodes whose fault is found, own and
+    shared hosts, references of ten nodes."""
+    cells = []
+    judging.measured = once if name == "without measuring again" else measured
+    with changed(RULES[name]):
+        for word, names in SPARED.items():
+            for world in names:
+                found = [trials.healthy(trials.Case(host, 10, 92, 36, world), 60, 3) for host in ("own", "shared")]
+                cells.append(" / ".join(f"{1000 * getattr(each, word).part:.2g}" for each in found))
+        faults = [trials.faults(trials.Case(host, 10, 92, 36), tuple(FOUND), 5) for host in ("own", "shared")]
+        cells += [" / ".join(getattr(each[fault], when).percent for each in faults) for fault, when in FOUND.items()]
+    judging.measured = measured
+    return f"| {name} | {' | '.join(cells)} |"
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
+    asked = sys.argv[1:] or [*CHANGES, *RULES]
     print(f"worlds: {', '.join(QUIET)} of {', '.join(worlds.NAMES)}\n")
     print(f"| term | {' | '.join(f'n = {n}' for n in SIZES)} |\n|---|{'---|' * len(SIZES)}")
-    for name in sys.argv[1:] or CHANGES:
+    for name in (each for each in asked if each in CHANGES):
         print(row(name, "own"), flush=True)
+    heads = [f"{word}: {world}" for word, names in SPARED.items() for world in names] + list(FOUND)
+    print(f"\n| rule | {' | '.join(heads)} |\n|---|{'---|' * len(heads)}")
+    for name in (each for each in asked if each in RULES):
+        print(rule_row(name), flush=True)
 
 
 if __name__ == "__main__":

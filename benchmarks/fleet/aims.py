@@ -55,6 +55,7 @@ def table(results: Results) -> str:
 
 def _aims(results: Results) -> Iterator[Aim]:
     yield Aim("FAIL ≤ 0.5 of 1,000 healthy node-nights, outside unseen load", 1000, 0.5, _worlds(results, "fails"))
+    yield Aim("same, of figures within their bound on most nights", 1000, 0.5, _worlds(results, "misjudged"))
     yield Aim(
         "DEGRADED ≤ 10, seasons and boot modes apart", 1000, 10, _worlds(results, "degraded", _SWINGS, inside=False)
     )
@@ -74,6 +75,8 @@ def _aims(results: Results) -> Iterator[Aim]:
     yield Aim("copy engine −3 %: ≥ 95 % noticed within five nights, n ≥ 3, own hosts", 100, 95, engine, least=True)
     drift = _fault(results, "drift 0.1 %/week", "sixty", 3)
     yield Aim("drift of 0.1 %/week: ≥ 90 % within sixty nights", 100, 90, drift, least=True)
+    step = _fault(results, "step -1 %", "sixty", 3)
+    yield Aim("step of −1 %: ≥ 95 % within sixty nights", 100, 95, step, least=True)
     lane = {
         f"{host}, {how}, {nodes} nodes, n = {n}": shares.together([one.lane for one in each])
         for host, parts in results.items()
@@ -81,11 +84,15 @@ def _aims(results: Results) -> Iterator[Aim]:
     }
     yield Aim("lane lost three nights after a driver: ≥ 90 % drained within a week", 100, 90, lane, least=True)
     bad = {
-        f"{host}, {name}, {number} of {n}": each.first
+        f"{host}, {name}, {number} of {n}": Share(
+            each.five.trials - each.noticed.events, each.five.trials, each.five.independent
+        )
         for host, parts in results.items()
         for (name, number, n), each in parts["bad"].items()
     }
-    yield Aim("a fault that one or two of three or five in the pool have: ≥ 95 % FAIL", 100, 95, bad, least=True)
+    yield Aim(
+        "a fault that one or two of three or five in the pool have, or a pool of two vendors: ≤ 5 % pass", 100, 5, bad
+    )
 
 
 def _worlds(results: Results, word: str, names: Sequence[str] = (), inside: bool = True) -> dict[str, Share]:

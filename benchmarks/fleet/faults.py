@@ -57,6 +57,11 @@ def _intermittent(nodes: int, nights: int, source: np.random.Generator) -> np.nd
     return np.where(there[:, :, None], own, 1.0)
 
 
+def _step(nodes: int, nights: int, source: np.random.Generator) -> np.ndarray:
+    """One lone H2D path, by one per cent."""
+    return _since(nights, np.array([0.99 if each.path.cell == "n0:g0" else 1.0 for each in columns()]))
+
+
 def _host_copies(left: float) -> np.ndarray:
     return np.array([left if "n0" in each.path.cell and each.path.kind != "stream" else 1.0 for each in columns()])
 
@@ -100,6 +105,7 @@ FLEET_FAULTS: dict[str, FleetFault] = {
     "drift 0.1 %/week": FleetFault(drift(0.001), ("DEGRADED", "FAIL")),
     "drift 0.5 %/week": FleetFault(drift(0.005), ("DEGRADED", "FAIL")),
     "drift 1 %/week": FleetFault(drift(0.01), ("DEGRADED", "FAIL")),
+    "step -1 %": FleetFault(_step, ("DEGRADED", "FAIL")),
     "driver -1.5 % at once": FleetFault(_driver(False), ("DEGRADED",), of_fleet=True),
     "driver -1.5 % rolling": FleetFault(_driver(True), ("DEGRADED",), of_fleet=True),
 }

@@ -17,7 +17,7 @@ from .agreement import Agreement, RealNights, agreement, real_nights
 from .columns import columns
 from .faults import FLEET_FAULTS, ONSET, bad_nodes, driver_nights, steadily
 from .fleets import Fleet, fleet
-from .judging import DEGRADED, FAIL, INDETERMINATE
+from .judging import DEGRADED, FAIL, INDETERMINATE, Measured
 from .noise import Table, tables
 from .rules import Limits
 from .twin import Words, judged
@@ -82,12 +82,13 @@ def worst(words: np.ndarray) -> np.ndarray:
 
 @dataclass
 class Healthy:
-    """What became of healthy nodes, of node-nights: ``fails`` and so on without those beside a neighbour, ``beside`` the FAILs of these,
-    ``drains`` of all nights (each node once). ``alarms``: a lone figure was called worse than its past, of nights with a whole
-    baseline. ``broken``: of the bad nodes beside them those that are FAIL on the first
-    night."""
+    """What became of healthy nodes, of node-nights: ``fails`` and so on without those beside a neighbour, ``misjudged`` those FAILs whose
+    figure was within its bound on most nights, ``beside`` the FAILs of these, ``drains`` of all nights (each node once). ``alarms``: a
+    lone figure was called worse than its past, of nights with a whole baseline. ``broken``: of the bad nodes beside them those that are
+    FAIL on the first night."""
 
     fails: shares.Share
+    misjudged: shares.Share
     degraded: shares.Share
     indeterminate: shares.Share
     beside: shares.Share
@@ -96,14 +97,17 @@ class Healthy:
     broken: shares.Share
 
     @classmethod
-    def of(cls, neighbour: np.ndarray, counted: np.ndarray, made: Words, host: str) -> Healthy:
+    def of(cls, seen: Measured, limits: Limits, neighbour: np.ndarray, counted: np.ndarray, made: Words) -> Healthy:
         """Of one fleet; ``counted``, nodes × nights, are the healthy node-nights that are asked for."""
-        word, quiet = worst(made.words), counted & ~neighbour
+        word, quiet, host = worst(made.words), counted & ~neighbour, seen.host
+        fail = np.broadcast_to(limits.fail if limits.fail.ndim > 2 else limits.fail[:, None], seen.values.shape)
+        within = np.median(seen.values - fail, axis=1)[:, None] >= 0
         drained = draining.drains(made, host, POLICY).drained
         lone = made.past[:, :, [each.lone for each in columns()]].any(axis=2)
         later = quiet & (np.arange(word.shape[1]) >= thresholds.BASELINE_NIGHTS)
         return cls(
             fails=shares.of_nights(word == FAIL, quiet),
+            misjudged=shares.of_nights(worst(np.where(within, made.words, 0)) == FAIL, quiet),
             degraded=shares.of_nights(word == DEGRADED, quiet),
             indeterminate=shares.of_nights(word == INDETERMINATE, quiet),
             beside=shares.of_nights(word == FAIL, counted & neighbour),
@@ -115,7 +119,7 @@ class Healthy:
     @classmethod
     def together(cls, found: Sequence[Healthy]) -> Healthy:
         """Of several fleets."""
-        names = ("fails", "degraded", "indeterminate", "beside", "drains", "alarms", "broken")
+        names = ("fails", "misjudged", "degraded", "indeterminate", "beside", "drains", "alarms", "broken")
         return cls(**{name: shares.together([getattr(each, name) for each in found]) for name in names})
 
 
@@ -130,7 +134,7 @@ def healthy(case: Case, nodes: int, fleets: int, bad: float = 0.0) -> Healthy:
         left = bad_nodes(nodes, bad)
         counted = np.broadcast_to((left == 1).all(axis=1)[:, None], whole.shape[:2])
         seen = judging.measured(whole, left[:, None], source)
-        found.append(Healthy.of(whole.neighbour, counted, judged(seen, limits), case.host))
+        found.append(Healthy.of(seen, limits, whole.neighbour, counted, judged(seen, limits)))
     return Healthy.together(found)
 
 
@@ -171,7 +175,7 @@ def after_driver(case: Case, nodes: int, fleets: int, rolling: bool) -> list[Aft
             axis=2
         )
         lane = shares.of_nodes(np.array([stands[node, new[node] + 3 : new[node] + 10].any() for node in broken]))
-        healthy = Healthy.of(whole.neighbour, counted, words, case.host)
+        healthy = Healthy.of(seen, known.limits, whole.neighbour, counted, words)
         found.append(AfterDriver(healthy, told[0] - ONSET if told else None, lane))
     return found
 
