@@ -86,7 +86,7 @@ def row(name: str, host: str) -> str:
     return f"| {name} | {' | '.join(cells)} |"
 
 
-def once(fleet: Fleet, left: np.ndarray, source: np.random.Generator) -> Measured:
+def measured_once(fleet: Fleet, left: np.ndarray, source: np.random.Generator) -> Measured:
     """A fleet's figures, each measured once."""
     seen = measured(fleet, left, source)
     return replace(seen, again=lambda at: np.stack([seen.values[at]] * LATER))
@@ -95,14 +95,13 @@ def once(fleet: Fleet, left: np.ndarray, source: np.random.Generator) -> Measure
 def rule_row(name: str) -> str:
     """FAIL, DEGRADED and drains of 1,000 healthy node-nights in the worlds that a rule is for, and nodes whose fault is found, own and
     shared hosts, references of ten nodes."""
-    cells = []
-    judging.measured = once if name == "without measuring again" else measured
+    cells, hosts = [], ("own", "shared")
+    judging.measured = measured_once if name == "without measuring again" else measured
     with changed(RULES[name]):
-        for word, names in SPARED.items():
-            for world in names:
-                found = [trials.healthy(trials.Case(host, 10, 92, 36, world), 60, 3) for host in ("own", "shared")]
-                cells.append(" / ".join(f"{1000 * getattr(each, word).part:.2g}" for each in found))
-        faults = [trials.faults(trials.Case(host, 10, 92, 36), tuple(FOUND), 5) for host in ("own", "shared")]
+        for count, world in ((count, world) for count, names in SPARED.items() for world in names):
+            fleets = [trials.healthy(trials.Case(host, 10, 92, 36, world), 60, 3) for host in hosts]
+            cells.append(" / ".join(f"{1000 * getattr(each, count).part:.2g}" for each in fleets))
+        faults = [trials.faults(trials.Case(host, 10, 92, 36), tuple(FOUND), 5) for host in hosts]
         cells += [" / ".join(getattr(each[fault], when).percent for each in faults) for fault, when in FOUND.items()]
     judging.measured = measured
     return f"| {name} | {' | '.join(cells)} |"
@@ -115,7 +114,7 @@ def main() -> None:
     print(f"| term | {' | '.join(f'n = {n}' for n in SIZES)} |\n|---|{'---|' * len(SIZES)}")
     for name in (each for each in asked if each in CHANGES):
         print(row(name, "own"), flush=True)
-    heads = [f"{word}: {world}" for word, names in SPARED.items() for world in names] + list(FOUND)
+    heads = [f"{count}: {world}" for count, names in SPARED.items() for world in names] + list(FOUND)
     print(f"\n| rule | {' | '.join(heads)} |\n|---|{'---|' * len(heads)}")
     for name in (each for each in asked if each in RULES):
         print(rule_row(name), flush=True)
