@@ -54,7 +54,7 @@ def find(cuda: str, cuda_architectures: str, mpi: str) -> Toolchain:
     cxx, cmake = compiler(), cmake_program()
     if not cxx or not cmake:
         raise MissingTool(f"no {'CMake' if cxx else 'C++17 compiler'} found: ./validate lists what is missing")
-    nvcc, words = cuda_compiler(cuda)
+    nvcc, words = cuda_compiler(cuda, cxx)
     mpicxx = first(os.environ.get("MPICXX", "mpicxx mpic++").split()) if mpi == "auto" else ""
     generator = "Ninja" if shutil.which("ninja") else "Unix Makefiles"
     return Toolchain(cxx, cmake, generator, nvcc, mpicxx, cuda_architectures, words if mpicxx else f"{words}, no MPI")
@@ -97,10 +97,10 @@ def knows_cxx17(path: str) -> bool:
     return "yes" in subprocess.run(command, input=NEEDED, capture_output=True, text=True).stdout
 
 
-def cuda_compiler(choice: str) -> tuple[str, str]:
+def cuda_compiler(choice: str, cxx: str) -> tuple[str, str]:
     """The path of nvcc (empty: none) and a few words that say which CUDA it is or why there is none.
 
-    In ``auto``, an nvcc older than ``OLDEST_CUDA``, or of a later major version than the driver's, is passed over.
+    In ``auto``, an nvcc older than ``OLDEST_CUDA``, of a later major version than the driver's, or too old for ``cxx`` is passed over.
     """
     if choice == "none":
         return "", "without CUDA, as asked"
@@ -116,6 +116,8 @@ def cuda_compiler(choice: str) -> tuple[str, str]:
             name += f" is older than {OLDEST_CUDA[0]}.{OLDEST_CUDA[1]}"
         elif driver and found[0] > driver[0]:
             name += f" is newer than the driver's CUDA {driver[0]}.{driver[1]}"
+        elif subprocess.run([path, "-ccbin", cxx, "-E", "-x", "cu", os.devnull], capture_output=True).returncode:
+            name += f" refuses {cxx}: set CXX to an older compiler"
         else:
             return path, name
         passed_over = passed_over or name

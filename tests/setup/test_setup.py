@@ -675,11 +675,12 @@ def test_wrong_use(machine: Machine) -> None:
 # --- which CUDA -----------------------------------------------------------------------------------------------------
 
 
-def toolkit(folder: Path, version: int) -> str:
-    """A toolkit's folder that looks like CUDA ``version`` (12020 is 12.2); returns its nvcc."""
+def toolkit(folder: Path, version: int, takes: str = "c++") -> str:
+    """A toolkit's folder that looks like CUDA ``version`` (12020 is 12.2) and takes one host compiler; returns its nvcc."""
     (folder / "bin").mkdir(parents=True)
     release = f"{version // 1000}.{version % 1000 // 10}"
-    return str(script(folder / "bin" / "nvcc", f"echo Cuda compilation tools, release {release}, V{release}.48"))
+    lines = f"echo Cuda compilation tools, release {release}, V{release}.48\n[ $1 != -ccbin ] || [ $2 = {takes} ]"
+    return str(script(folder / "bin" / "nvcc", lines))
 
 
 @pytest.mark.parametrize(
@@ -703,11 +704,21 @@ def test_the_cuda_that_the_driver_runs(
     monkeypatch.setenv("PATH", "/bin")
     monkeypatch.delenv("CUDA_HOME", raising=False)
     monkeypatch.delenv("CUDA_PATH", raising=False)
-    chosen, said = toolchain.cuda_compiler("auto")
+    chosen, said = toolchain.cuda_compiler("auto", "c++")
     assert chosen == ("" if words else nvcc)
     assert words.format(nvcc=nvcc) in said
-    assert toolchain.cuda_compiler("system")[0] == nvcc
-    assert toolchain.cuda_compiler("none") == ("", "without CUDA, as asked")
+    assert toolchain.cuda_compiler("system", "c++")[0] == nvcc
+    assert toolchain.cuda_compiler("none", "c++") == ("", "without CUDA, as asked")
+
+
+def test_an_nvcc_that_refuses_the_host_compiler_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = toolkit(tmp_path / "old", 12020, "g++-12"), toolkit(tmp_path / "new", 13000, "g++-15")
+    monkeypatch.setenv("NEARFAR_TEST_DRIVER_CUDA", "13.0")
+    monkeypatch.setattr(toolchain, "system_nvccs", lambda: [old, new])
+    assert toolchain.cuda_compiler("auto", "g++-15")[0] == new
+    monkeypatch.setattr(toolchain, "system_nvccs", lambda: [old])
+    passed_over = f"without CUDA: CUDA 12.2 of {old} refuses g++-15: set CXX to an older compiler"
+    assert toolchain.cuda_compiler("auto", "g++-15") == ("", passed_over)
 
 
 def test_wheels_are_only_used_where_the_driver_runs_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -716,7 +727,7 @@ def test_wheels_are_only_used_where_the_driver_runs_them(tmp_path: Path, monkeyp
     nvcc = toolkit(tmp_path / ".venv" / "cuda", 13000)
     for driver, chosen, flaw in (("13.1", nvcc, False), ("none", nvcc, False), ("12.4", "", True)):
         monkeypatch.setenv("NEARFAR_TEST_DRIVER_CUDA", driver)
-        assert toolchain.cuda_compiler("auto")[0] == chosen
+        assert toolchain.cuda_compiler("auto", "c++")[0] == chosen
         assert bool(toolchain.wheels_flaw()) == flaw
 
 
