@@ -105,7 +105,9 @@ Options table(KernelsOptions& options) {
              "measure each kernel in N rounds (default: until its shortest times are repeated, 2 to 6 rounds; with ranks 2 or 3)",
              options.visits, most_visits),
          even_if_busy_option(options.even_if_busy),
-         seconds_option("--budget", "start no new round after this time", options.budget)},
+         seconds_option("--budget",
+                        "start no measurement after this time and skip what has none yet; with ranks, start no new round",
+                        options.budget)},
         options);
 }
 

@@ -23,7 +23,7 @@ struct KernelsOptions : CommonOptions {
     bool list = false;
     bool absent_fails = false;  // a subject with what this node lacks fails, and the rest is measured
     int visits = 0;             // to each kernel; 0: until it was as fast again, from 2 to 6
-    double budget = 0;          // seconds after which no further round begins; 0: none
+    double budget = 0;          // seconds after which no visit begins, or with ranks no further round; 0: none
 };
 
 // Throws WrongUse.
