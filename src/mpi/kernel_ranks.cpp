@@ -82,14 +82,14 @@ private:
                 return message_of("place", std::vector{gpu, std::optional(placed.memory_node)});
             };
             is_made(teller_, {binding_word(binding)}, [&] {
-                for (const Message& told : world_.all_tell(place)) {
-                    const auto numbers = value_in<std::vector<std::optional<int>>>(told);
+                for (const Message& message : world_.all_tell(place)) {
+                    const auto numbers = value_in<std::vector<std::optional<int>>>(message);
                     subjects[binding].push_back({numbers.at(0), numbers.at(1).value_or(0), binding_word(binding)});
                 }
             });
         }
         const auto rank = static_cast<std::size_t>(world_.rank());
-        std::vector<Subject> mine;
+        std::vector<Subject> own_subjects;
         std::vector<ProblemShape> shapes;
         std::vector<std::string> texts;
         for (const std::string& kernel : options_.kernels.empty() ? kernel_names() : options_.kernels)
@@ -99,7 +99,7 @@ private:
                     RankTask task{subjects[binding], make_problem(kernel, size), nullptr, {}, false};
                     task.subjects[rank].cpus = cpus[binding];
                     shapes.push_back(task.problem->shape());
-                    mine.push_back(task.subjects[rank]);
+                    own_subjects.push_back(task.subjects[rank]);
                     for (std::size_t each = 0; each < task.subjects.size(); ++each) {
                         task.figures.emplace_back(task.problem->shape());
                         texts.push_back(task.of_rank(each).text());
@@ -107,7 +107,7 @@ private:
                     tasks_.push_back(std::move(task));
                 }
         if (teller_ != nullptr) teller_->subjects(texts, kernels_heading());
-        world_.all_do([&] { rank_->places->reserve(mine, shapes); });
+        world_.all_do([&] { rank_->places->reserve(own_subjects, shapes); });
     }
 
     // The tasks of a round, as rank 0 says, which knows the figures of all.
@@ -119,9 +119,9 @@ private:
                 if (is_due(tasks_[i], round)) due.fields.push_back(std::to_string(i));
             return due;
         };
-        const Message told = world_.all_tell(decide).front();
+        const Message message = world_.all_tell(decide).front();
         std::vector<std::size_t> due;
-        for (std::size_t i = 0; i < told.fields.size(); ++i) due.push_back(told.count(i));
+        for (std::size_t i = 0; i < message.fields.size(); ++i) due.push_back(message.count(i));
         return due;
     }
 
@@ -144,9 +144,10 @@ private:
                 if (!task.placed) task.placed = rank_->places->place(task.subjects[rank], *task.problem);
                 task.placed->begin();
             });
-            const std::vector<Message> told = world_.all_tell([&] { return message_of("visit", make_visit(*task.placed)); });
+            const std::vector<Message> messages = world_.all_tell([&] { return message_of("visit", make_visit(*task.placed)); });
             if (teller_ == nullptr) return;
-            for (std::size_t each = 0; each < told.size(); ++each) task.figures[each].add(value_in<KernelVisit>(told[each]));
+            for (std::size_t each = 0; each < messages.size(); ++each)
+                task.figures[each].add(value_in<KernelVisit>(messages[each]));
             tell(task, false);
         });
     }

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int streams_a_gpu = 2;  // of a rank
 constexpr int gather_tag = 3;
-constexpr double told_after = 1;  // second that rank 0 waits
+constexpr double report_after = 1;  // second that rank 0 waits
 
 int level(MpiThreads needed) { return needed == MpiThreads::any ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED; }
 
@@ -54,12 +54,12 @@ MpiWorld::MpiWorld(int& argc, char**& argv, MpiThreads needed) {
         throw WrongUse(trouble);
     }
     std::map<std::string, int> seen;
-    for (const Message& told : gather({"place", {hostname(), std::to_string(getpid()), cpu_list(cpus_in_effect())}})) {
+    for (const Message& message : gather({"place", {hostname(), std::to_string(getpid()), cpu_list(cpus_in_effect())}})) {
         RankPlace place;
         place.rank = static_cast<int>(places_.size());
-        place.host = told.field(0);
-        place.pid = static_cast<int>(told.count(1));
-        place.cpus = told.field(2);
+        place.host = message.field(0);
+        place.pid = static_cast<int>(message.count(1));
+        place.cpus = message.field(2);
         place.on_host = seen[place.host]++;
         places_.push_back(place);
     }
@@ -91,7 +91,7 @@ std::string MpiWorld::name_of(std::size_t rank) const {
 void MpiWorld::take_lines(std::vector<std::string>& lines) const {
     std::set<std::size_t> missing;
     for (std::size_t rank = 1; rank < lines.size(); ++rank) missing.insert(rank);
-    bool told = false;
+    bool reported = false;
     for (const double begin = now(); !missing.empty();) {
         int is_there = 0;
         MPI_Status status;
@@ -103,8 +103,8 @@ void MpiWorld::take_lines(std::vector<std::string>& lines) const {
             lines[rank].resize(static_cast<std::size_t>(length));
             MPI_Recv(lines[rank].data(), length, MPI_CHAR, status.MPI_SOURCE, gather_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             missing.erase(rank);
-        } else if (!told && waiting_ && now() - begin > told_after) {
-            told = true;
+        } else if (!reported && waiting_ && now() - begin > report_after) {
+            reported = true;
             std::string names;
             for (const std::size_t rank : missing) names += (names.empty() ? "" : ", ") + name_of(rank);
             waiting_(names);
@@ -112,10 +112,10 @@ void MpiWorld::take_lines(std::vector<std::string>& lines) const {
     }
 }
 
-std::vector<Message> MpiWorld::gather(const Message& mine) const {
+std::vector<Message> MpiWorld::gather(const Message& own) const {
     int size = 1;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    std::string all = mine.line();
+    std::string all = own.line();
     if (rank_ == 0) {
         std::vector<std::string> lines(static_cast<std::size_t>(size));
         lines[0] = all;
@@ -138,9 +138,9 @@ std::vector<Message> MpiWorld::gather(const Message& mine) const {
 }
 
 std::vector<Message> MpiWorld::all_tell(const std::function<Message()>& step) {
-    Message mine;
-    const Message trouble = trouble_of([&] { mine = step(); });
-    std::vector<Message> all = gather(trouble.word.empty() ? mine : trouble);
+    Message own;
+    const Message trouble = trouble_of([&] { own = step(); });
+    std::vector<Message> all = gather(trouble.word.empty() ? own : trouble);
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
         try {
             throw_trouble(all[rank], name_of(rank) + ": ");

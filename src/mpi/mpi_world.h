@@ -39,7 +39,7 @@ public:
     int size() const { return static_cast<int>(places_.size()); }
     // Of every rank, by rank.
     const std::vector<RankPlace>& places() const { return places_; }
-    const RankPlace& mine() const { return places_[static_cast<std::size_t>(rank_)]; }
+    const RankPlace& own_place() const { return places_[static_cast<std::size_t>(rank_)]; }
     // "rank 3 on HOST"
     std::string name_of(std::size_t rank) const;
     // "MPI_THREAD_MULTIPLE" and so on, as it was given.
@@ -52,7 +52,7 @@ public:
 
     void barrier() const;
     // What every rank hands in, by rank, on every rank.
-    std::vector<Message> gather(const Message& mine) const;
+    std::vector<Message> gather(const Message& own) const;
     // Every rank does its step. Where one throws, every rank throws what the first of them threw (WrongUse, Prevented or
     // Failure: see core/trouble.h) with its name ahead, so that nobody waits for a rank that gave up.
     void all_do(const std::function<void()>& step);

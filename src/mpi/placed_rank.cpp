@@ -37,14 +37,14 @@ PlacedRank::PlacedRank(MpiWorld& world, const PlacesAsked& asked) {
     home.running_on = sched_getcpu();
     unbind_thread();
     const std::vector<Message> identities = world.all_tell([&]() -> Message {
-        const auto is_here = [&](const RankPlace& place) { return place.host == world.mine().host; };
+        const auto is_here = [&](const RankPlace& place) { return place.host == world.own_place().host; };
         const auto here = static_cast<int>(std::count_if(world.places().begin(), world.places().end(), is_here));
         if (asked.one_host && here != world.size())
             throw WrongUse("all ranks have to be on one host: kernels are measured node by node");
         node = read_node(asked.gpus);
         if (!asked.share_cores) require_cores(here, node, asked.anyway);
         places = asked.host_device ? host_places(node) : gpu_places(node, asked.even_if_busy, asked.rate_only);
-        device = places->of_rank(world.mine().on_host, here);
+        device = places->of_rank(world.own_place().on_host, here);
         return {"identity", {device.identity}};
     });
     world.all_do([&] { require_own_devices(identities, world); });
@@ -55,12 +55,12 @@ void PlacedRank::tell(const MpiWorld& world, ProgramRun& run, const Teller* tell
     home.sharers = 0;
     MpiFacts facts{MpiWorld::library(), {}};
     if (teller != nullptr) gpus_ = places->gpus();
-    for (const Message& told : world.gather(message_of("home", std::vector{device.gpu, device.numa_node}))) {
+    for (const Message& message : world.gather(message_of("home", std::vector{device.gpu, device.numa_node}))) {
         const RankPlace& place = world.places()[facts.ranks.size()];
-        const auto numbers = value_in<std::vector<std::optional<int>>>(told);
+        const auto numbers = value_in<std::vector<std::optional<int>>>(message);
         const std::optional<int> gpu = numbers.at(0);
         facts.ranks.push_back({place.rank, place.host, place.pid, place.cpus, gpu, numbers.at(1)});
-        if (place.host != world.mine().host) continue;
+        if (place.host != world.own_place().host) continue;
         if (teller != nullptr && gpu) gpus_[static_cast<std::size_t>(*gpu)].visible = true;
         if (numbers.at(1) != device.numa_node) continue;
         if (place.rank < world.rank()) ++home.position;

@@ -137,13 +137,13 @@ private:
         begin(placed.subject());
         Message trouble = trouble_of([&] { bind_thread(placed.place.cpus); });
         world_.barrier();
-        const RankRound mine = repeat(placed, trouble);
+        const RankRound own_round = repeat(placed, trouble);
         placed.iterations += static_cast<std::uint64_t>(warm_up_iterations + options_.iterations);
         const auto checked = [&] {
             throw_trouble(trouble);
             placed.problem->set_iterations(placed.iterations);
             placed.kernel->verify();
-            return message_of("round", mine);
+            return message_of("round", own_round);
         };
         return is_made(teller_, {placed.subject()}, [&] {
             std::vector<RankRound> round;

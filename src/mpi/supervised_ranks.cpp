@@ -37,9 +37,9 @@ int supervise_ranks(const RankProgram& program, const MeasureAsRank& measure) {
 }
 
 bool is_made(const Teller* teller, const std::vector<std::string>& subjects, const std::function<void()>& step) {
-    const auto tell = [&](void (Teller::*told)(const NotMeasured&) const, const std::string& code, const char* reason) {
+    const auto tell = [&](void (Teller::*report)(const NotMeasured&) const, const std::string& code, const char* reason) {
         for (const std::string& subject : subjects)
-            if (teller != nullptr) (teller->*told)({subject, code, reason});
+            if (teller != nullptr) (teller->*report)({subject, code, reason});
         return false;
     };
     try {

@@ -44,13 +44,13 @@ void Team::each(std::size_t count, const std::function<void(std::size_t, std::si
 }
 
 std::size_t Team::count_if(std::size_t count, const std::function<bool(std::size_t)>& is_so) const {
-    std::atomic<std::size_t> found{0};
+    std::atomic<std::size_t> total{0};
     each(count, [&](std::size_t begin, std::size_t end) {
-        std::size_t mine = 0;
-        for (std::size_t i = begin; i < end; ++i) mine += is_so(i) ? 1 : 0;
-        found += mine;
+        std::size_t part = 0;
+        for (std::size_t i = begin; i < end; ++i) part += is_so(i) ? 1 : 0;
+        total += part;
     });
-    return found;
+    return total;
 }
 
 }  // namespace nearfar

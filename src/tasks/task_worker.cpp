@@ -13,25 +13,25 @@ namespace nearfar {
 namespace {
 
 // One message from the program.
-void obey(const Message& told, LineChannel& program, TaskWork& work, bool& ready) {
-    const auto say = [&](const Message& message) { program.send(message.line()); };
-    if (told.word == task_word::open) {
+void obey(const Message& message, LineChannel& program, TaskWork& work, bool& ready) {
+    const auto say = [&](const Message& answer) { program.send(answer.line()); };
+    if (message.word == task_word::open) {
         work.open();
         say({task_word::opened, {}});
-    } else if (told.word == task_word::assign) {
+    } else if (message.word == task_word::assign) {
         ready = false;
-        work.set_up(assignment_of(told));
+        work.set_up(assignment_of(message));
         ready = true;
         say({task_word::ready, {}});
-    } else if (told.word == task_word::go && ready) {
+    } else if (message.word == task_word::go && ready) {
         ready = false;
         work.move([&] { return program.has_news(); }, [&](double time) { say({task_word::chunk, {number_field(time)}}); });
         std::string stop;
         program.receive(stop, -1);
         say({task_word::end, {}});
         say(verified_message(work.verify()));
-    } else if (told.word != task_word::stop) {  // which may cross with the trouble that ended a move
-        throw Failure("error", "it does not understand '" + told.line() + "'");
+    } else if (message.word != task_word::stop) {  // which may cross with the trouble that ended a move
+        throw Failure("error", "it does not understand '" + message.line() + "'");
     }
 }
 

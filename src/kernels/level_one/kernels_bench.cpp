@@ -143,8 +143,8 @@ void KernelsBench::enter(Run& run, const std::function<KernelVisit()>& visit) {
         teller_.skipped({run.task.text(), why.code, why.what()});
     } catch (const Failure& why) {
         run.ended = true;
-        const Failure told = places_.blame(run.task.subject, why);
-        teller_.failed({run.task.text(), told.code, told.what()});
+        const Failure blamed = places_.blame(run.task.subject, why);
+        teller_.failed({run.task.text(), blamed.code, blamed.what()});
     }
 }
 

@@ -131,11 +131,11 @@ public:
         const auto goes_on = [&](const auto& each) {
             return !each->ended && running_time() - std::max(each->load->last_progress(), begin) <= options_.hang_seconds;
         };
-        for (double told = begin; std::any_of(loads_.begin(), loads_.end(), goes_on);) {
+        for (double last_report = begin; std::any_of(loads_.begin(), loads_.end(), goes_on);) {
             sleep_until(now() + between_looks);
-            if (running_time() - told < 1) continue;
-            told = running_time();
-            tell_progress(told - begin);
+            if (running_time() - last_report < 1) continue;
+            last_report = running_time();
+            tell_progress(last_report - begin);
         }
         bool all_ended = true;
         for (const auto& each : loads_) {
@@ -191,9 +191,9 @@ private:
     // Not of CUDA where a GPU hangs: it might hang too.
     void tell_failure(const Loaded& loaded, const std::string& name, bool may_ask) {
         const Failure why(loaded.trouble.field(0), loaded.trouble.field(1));
-        const Failure told = may_ask ? gpus_.blame(parse_cell(loaded.text() + ":" + loaded.text()), why) : why;
-        const std::string words = told.what();
-        teller_.failed({loaded.text(), told.code, words.find(name) == std::string::npos ? name + ": " + words : words});
+        const Failure blamed = may_ask ? gpus_.blame(parse_cell(loaded.text() + ":" + loaded.text()), why) : why;
+        const std::string words = blamed.what();
+        teller_.failed({loaded.text(), blamed.code, words.find(name) == std::string::npos ? name + ": " + words : words});
     }
 
     void tell_progress(double seconds) const {

@@ -154,13 +154,13 @@ std::string KernelFigures::row(const Subject& subject) const {
         times += known == known_.end() ? formatted(" %9s", "-") : formatted(" %9.3f", known->total.median / milli);
     }
     const Summary& figure = known_.back().total;  // the rate
-    std::string told = state_ && state_->running.sm_clock ? std::to_string(*state_->running.sm_clock) + " MHz" : "";
-    if (state_ && state_->running.power) told += formatted(" %.0f W", *state_->running.power);
+    std::string remarks = state_ && state_->running.sm_clock ? std::to_string(*state_->running.sm_clock) + " MHz" : "";
+    if (state_ && state_->running.power) remarks += formatted(" %.0f W", *state_->running.power);
     if (state_)
-        for (const std::string& reason : state_->throttle) told += " " + reason;
+        for (const std::string& reason : state_->throttle) remarks += " " + reason;
     return formatted("%-10s %-12s %-6s%s %11.2f %-8s %3zu  %s\n", shape_.kernel.c_str(), subject.text().c_str(),
                      size_name(shape_.size), times.c_str(), figure.plateau ? figure.plateau->value : figure.median, shape_.unit,
-                     visits(), told.c_str());
+                     visits(), remarks.c_str());
 }
 
 std::string kernels_heading() {

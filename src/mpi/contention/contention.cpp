@@ -40,10 +40,10 @@ std::vector<HostRanks> hosts_of(const std::vector<RankPlace>& places) {
 }
 
 // Throws WrongUse where the launcher bound the ranks: it then left each of them other CPUs than its neighbour's.
-void require_unbound(const std::vector<RankPlace>& places, const RankPlace& mine) {
+void require_unbound(const std::vector<RankPlace>& places, const RankPlace& own) {
     for (const RankPlace& place : places)
-        if (place.host == mine.host && place.cpus != mine.cpus)
-            throw WrongUse("the launcher bound the ranks (CPUs " + mine.cpus + " here, " + place.cpus + " for rank " +
+        if (place.host == own.host && place.cpus != own.cpus)
+            throw WrongUse("the launcher bound the ranks (CPUs " + own.cpus + " here, " + place.cpus + " for rank " +
                            std::to_string(place.rank) +
                            "), and this program binds them itself: mpirun --bind-to none (Open MPI), -bind-to none (MPICH), "
                            "srun --cpu-bind=none");
@@ -144,7 +144,7 @@ void Contention::plan() {
     const ContentionAsk& ask = options_.ask;
     int movers = 0;
     const std::vector<Message> wished = world_.all_tell([&]() -> Message {
-        if (!run_.between) require_unbound(world_.places(), world_.mine());
+        if (!run_.between) require_unbound(world_.places(), world_.own_place());
         movers = ask.with == With::nothing ? 0 : ask.tasks > 0 ? ask.tasks : usual_movers(node_, ask.with);
         for (int mover = 0; mover < movers; ++mover) run_.cells.push_back(mover_cell(node_, ask, mover));
         return {"movers", {std::to_string(movers)}};
@@ -201,7 +201,7 @@ void Contention::place(Layout layout) {
     std::vector<RankRole> here;
     for (const int rank : run_.hosts[role_.host].ranks) here.push_back(run_.roles[static_cast<std::size_t>(rank)]);
     const std::optional<int> nic = layout == Layout::split ? nic_node(options_.ask.nic) : std::nullopt;
-    cpus_[layout] = place_threads(node_, here, options_.ask, layout, nic)[static_cast<std::size_t>(world_.mine().on_host)];
+    cpus_[layout] = place_threads(node_, here, options_.ask, layout, nic)[static_cast<std::size_t>(world_.own_place().on_host)];
 }
 
 // A rank without MPI of its own waits on its mover's CPUs, where nobody else is.
@@ -210,27 +210,27 @@ std::vector<int> Contention::bind_main(Layout layout) const {
 }
 
 void Contention::prepare() {
-    RankTold told;
+    RankTold placed;
     world_.all_do([&] {
         if (role_.mover) {
             const Cell& cell = run_.cells[static_cast<std::size_t>(*role_.mover)];
             movers_ = options_.ask.with == With::gpu ? copy_movers(node_, cell, moving_cpus(), options_.even_if_busy)
                                                      : stream_movers(node_, cell, moving_cpus());
-            told.memory_nodes = movers_.memory_nodes;
-            for (const std::vector<int>& cpus : moving_cpus()) told.flow_cpus.push_back(cpu_list(cpus));
-            for (const Mover& mover : movers_.flows) told.chunks.push_back(mover.work.chunk);
+            placed.memory_nodes = movers_.memory_nodes;
+            for (const std::vector<int>& cpus : moving_cpus()) placed.flow_cpus.push_back(cpu_list(cpus));
+            for (const Mover& mover : movers_.flows) placed.chunks.push_back(mover.work.chunk);
         }
         std::size_t largest = 1;
         for (const Traffic& traffic : options_.traffics) largest = std::max(largest, traffic.bytes);
         for (const auto& [layout, cpus] : cpus_) {
             const std::vector<int> bound = bind_main(layout);
             if (!role_.communicator) continue;
-            told.mpi_cpus[layout] = cpu_list(bound);
+            placed.mpi_cpus[layout] = cpu_list(bound);
             links_[layout] = std::make_unique<MessageLink>(*role_.communicator, largest, options_.window);
-            told.mpi_memory[layout] = links_[layout]->memory_nodes();
+            placed.mpi_memory[layout] = links_[layout]->memory_nodes();
         }
     });
-    for (const Message& each : world_.gather(message_of("placed", told))) run_.ranks.push_back(value_in<RankTold>(each));
+    for (const Message& each : world_.gather(message_of("placed", placed))) run_.ranks.push_back(value_in<RankTold>(each));
     compare_clocks();
     for (const PhaseKind& kind : phases_of(run_.arrangements, run_.traffics.size()))
         if ((run_.between || kind.arrangement + cpus_.size() >= run_.arrangements.size()) && kind.beside != Beside::polling) {
@@ -247,8 +247,8 @@ void Contention::compare_clocks() {
             for (int i = 0; i < clock_readings; ++i) {
                 char asked = 0;
                 MPI_Recv(&asked, 1, MPI_CHAR, 0, clock_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-                const double mine = now();
-                MPI_Send(&mine, 1, MPI_DOUBLE, 0, clock_tag, MPI_COMM_WORLD);
+                const double own_time = now();
+                MPI_Send(&own_time, 1, MPI_DOUBLE, 0, clock_tag, MPI_COMM_WORLD);
             }
         }
         if (world_.rank() != 0) continue;
@@ -307,7 +307,7 @@ std::vector<RankSeen> Contention::take_part(const PhaseKind& kind, double length
         if (moving) seen.moved = moving->finish();
         return message_of("seen", seen);
     };
-    for (const Message& told : world_.all_tell(finish)) all.push_back(value_in<RankSeen>(told));
+    for (const Message& message : world_.all_tell(finish)) all.push_back(value_in<RankSeen>(message));
     return all;
 }
 

@@ -92,11 +92,11 @@ ContentionResult result_of(const ContentionRun& run, std::size_t arrangement, in
     };
     result.tasks = tasks;
     for (TaskFigures& figures : result.tasks) {
-        const Pick mine = [&](const Seen& seen) { return pick(seen, figures); };
-        figures.rate = summarise(over_rounds(run, compared.together, mine));
-        if (compared.solo) figures.solo = summary_of(over_rounds(run, *compared.solo, mine));
-        if (compared.polled) figures.polled = summary_of(over_rounds(run, *compared.polled, mine));
-        figures.penalty = lost(compared.together, mine);
+        const Pick of_figures = [&](const Seen& seen) { return pick(seen, figures); };
+        figures.rate = summarise(over_rounds(run, compared.together, of_figures));
+        if (compared.solo) figures.solo = summary_of(over_rounds(run, *compared.solo, of_figures));
+        if (compared.polled) figures.polled = summary_of(over_rounds(run, *compared.polled, of_figures));
+        figures.penalty = lost(compared.together, of_figures);
     }
     const Pick all = [&](const Seen& seen) {
         double sum = 0;
@@ -127,8 +127,8 @@ ContentionResult of_messages(const ContentionRun& run, std::size_t arrangement, 
     if (has_movers) compared = {{arrangement, which, Beside::moving}, solo, PhaseKind{arrangement, which, Beside::polling}};
     ContentionResult result = result_of(run, arrangement, which, pairs_in(run, run.arrangements[arrangement]), compared,
                                         is_latency, [is_latency](const Seen& seen, const TaskFigures& task) {
-                                            const RankSeen& mine = of_rank(seen, task.ranks[0]);
-                                            return is_latency ? mine.latency.p50 : mine.rate;
+                                            const RankSeen& seen_there = of_rank(seen, task.ranks[0]);
+                                            return is_latency ? seen_there.latency.p50 : seen_there.rate;
                                         });
     const std::string kind = has_movers ? "contention.mpi." : is_latency ? "mpi.pingpong." : "mpi.stream.";
     result.quantity = kind + (is_latency ? "latency" : "bandwidth");
