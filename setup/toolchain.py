@@ -17,7 +17,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-OLDEST_CUDA = (12, 2)
+OLDEST_CUDA = (11, 8)
 OLDEST_CMAKE = (3, 20)
 #: The CUDA of pyproject.toml's extra `cuda`: PyPI has a whole compiler from 13.0 on. The wheels of CUDA 12 have neither nvcc nor cicc.
 WHEELS_CUDA = (13, 0)
@@ -132,7 +132,7 @@ def wheels_flaw() -> str:
     """Why the CUDA of PyPI's wheels is of no use to this node; empty where it is."""
     driver = driver_cuda()
     if driver and driver[0] < WHEELS_CUDA[0]:
-        return f"PyPI has no compiler for CUDA {driver[0]}: load the site's toolkit (12.2 or newer) or set CUDACXX"
+        return f"PyPI has no compiler for CUDA {driver[0]}: load the site's toolkit (11.8 or newer) or set CUDACXX"
     return ""
 
 

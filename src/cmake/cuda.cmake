@@ -1,8 +1,8 @@
 # The GPU half of the library and the programs that need it.
 set(CMAKE_CUDA_STANDARD 17)
 enable_language(CUDA)
-if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.2)
-  message(FATAL_ERROR "CUDA ${CMAKE_CUDA_COMPILER_VERSION} is older than 12.2: set CUDACXX to a newer nvcc")
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 11.8)
+  message(FATAL_ERROR "CUDA ${CMAKE_CUDA_COMPILER_VERSION} is older than 11.8: set CUDACXX to a newer nvcc")
 endif()
 set(CMAKE_CUDA_ARCHITECTURES ${NEARFAR_CUDA_ARCHITECTURES})
 if(NOT NEARFAR_CUDA_ARCHITECTURES)

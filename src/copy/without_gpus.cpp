@@ -19,7 +19,7 @@ void measure_with_gpus(const CommandLine& line, const Node& node, const std::vec
         else
             measurement.session.skipped.push_back(
                 {cell.text(), "missing_library",
-                 "this nearfar-copy was built without CUDA: build it where there is an nvcc of 12.2 or newer"});
+                 "this nearfar-copy was built without CUDA: build it where there is an nvcc of 11.8 or newer"});
     measure_stream_of_cores(line.policy, node, of_cores, measurement);
 }
 

@@ -16,7 +16,8 @@ pytestmark = pytest.mark.skipif(shutil.which("cmake") is None, reason="needs CMa
 @pytest.mark.parametrize(
     ("known", "chosen"),
     [
-        ("50 52 60 61 70 72 75 80 86 87 89 90", "70-virtual;70-real;75-real;80-real;90-real"),  # CUDA 12.2
+        ("35 37 50 52 53 60 61 62 70 72 75 80 86 87 89 90", "70-virtual;70-real;75-real;80-real;90-real"),  # CUDA 11.8
+        ("50 52 60 61 70 72 75 80 86 87 89 90", "70-virtual;70-real;75-real;80-real;90-real"),  # 12.2
         ("50 60 70 75 80 86 89 90 100 101 120", "70-virtual;70-real;75-real;80-real;90-real;100-real;120-real"),  # 12.8
         (
             "75 80 86 87 88 89 90 100 110 103 120 121",

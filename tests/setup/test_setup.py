@@ -686,11 +686,12 @@ def toolkit(folder: Path, version: int, takes: str = "c++") -> str:
 @pytest.mark.parametrize(
     ("version", "driver", "words"),
     [
+        (11080, "13.0", ""),
         (12020, "12.2", ""),
         (13000, "13.0", ""),
         (12080, "13.0", ""),
         (13000, "none", ""),
-        (11080, "13.0", "CUDA 11.8 of {nvcc} is older than 12.2"),
+        (11070, "13.0", "CUDA 11.7 of {nvcc} is older than 11.8"),
         (13000, "12.4", "CUDA 13.0 of {nvcc} is newer than the driver's CUDA 12.4"),
     ],
 )
@@ -709,6 +710,12 @@ def test_the_cuda_that_the_driver_runs(
     assert words.format(nvcc=nvcc) in said
     assert toolchain.cuda_compiler("system", "c++")[0] == nvcc
     assert toolchain.cuda_compiler("none", "c++") == ("", "without CUDA, as asked")
+
+
+def test_cmake_and_the_set_up_refuse_the_same_cuda() -> None:
+    rule = (CHECKOUT / "src/cmake/cuda.cmake").read_text(encoding="utf-8")
+    oldest = re.search(r"COMPILER_VERSION VERSION_LESS (\d+)\.(\d+)", rule)
+    assert oldest and tuple(map(int, oldest.groups())) == toolchain.OLDEST_CUDA
 
 
 def test_an_nvcc_that_refuses_the_host_compiler_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ class Nearfar(CMakePackage, CudaPackage, PythonExtension):
     depends_on("hwloc@2:")
     depends_on("numactl", type="run")
     depends_on("mpi", when="+mpi")
-    depends_on("cuda@12.2:", when="+cuda")
+    depends_on("cuda@11.8:", when="+cuda")
 
     # Without polars, which `nearfar history` and `tune` need: 1.30 or newer, and spack-packages has 1.29.
     with when("+pack"):
