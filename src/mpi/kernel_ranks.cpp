@@ -4,9 +4,9 @@
 #include <map>
 #include <optional>
 
-#include "core/clock.h"
 #include "core/error.h"
 #include "core/fields.h"
+#include "core/suspension.h"
 #include "kernels/level_one/kernels_bench.h"
 #include "kernels/problems/gemm.h"
 #include "mpi/mpi_launch.h"
@@ -40,7 +40,7 @@ public:
 
     void measure() {
         if (!is_made(teller_, {""}, [&] { set_up(); })) return;
-        const double begin = now();
+        const double begin = running_time();
         for (int round = 0;; ++round) {
             const std::vector<std::size_t> due = due_in(round, begin);
             if (due.empty()) break;
@@ -114,7 +114,7 @@ private:
     std::vector<std::size_t> due_in(int round, double begin) {
         const auto decide = [&]() -> Message {
             Message due{"due", {}};
-            if (teller_ == nullptr || (round > 0 && options_.budget > 0 && now() - begin >= options_.budget)) return due;
+            if (teller_ == nullptr || (round > 0 && options_.budget > 0 && running_time() - begin >= options_.budget)) return due;
             for (std::size_t i = 0; i < tasks_.size(); ++i)
                 if (is_due(tasks_[i], round)) due.fields.push_back(std::to_string(i));
             return due;

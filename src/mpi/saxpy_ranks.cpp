@@ -5,6 +5,7 @@
 
 #include "core/clock.h"
 #include "core/fields.h"
+#include "core/suspension.h"
 #include "core/trouble.h"
 #include "kernels/problems/saxpy.h"
 #include "kernels/saxpy/saxpy_figures.h"
@@ -51,7 +52,7 @@ public:
             placed->binding = binding;
             if (set_up(*placed)) placed_.push_back(std::move(placed));
         }
-        const double begin = now();
+        const double begin = running_time();
         for (int round = 0; round == 0 || (!placed_.empty() && world_.agree([&] { return goes_on(round, begin); })); ++round) {
             for (std::size_t i = 0; i < placed_.size(); ++i) {
                 // There and back: what drifts hits every binding alike.
@@ -154,7 +155,7 @@ private:
 
     // As rank 0 says.
     bool goes_on(int rounds, double begin) const {
-        if (now() - begin >= options_.budget) return false;
+        if (running_time() - begin >= options_.budget) return false;
         if (options_.rounds > 0) return rounds < options_.rounds;
         const auto count = static_cast<std::size_t>(rounds);
         const auto settled = [](const std::unique_ptr<Placed>& each) { return is_settled(*each, target); };

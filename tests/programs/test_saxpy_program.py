@@ -16,6 +16,7 @@ import pytest
 from nearfar import measurement
 from nearfar.mpi import load_balance
 from nearfar.topology import parse_cpu_list
+from tests.programs.test_sick_emulated import tree_of
 from tests.support.launchers import environment, launcher, mpirun
 
 HOST = ("saxpy", "--device", "host", "--bytes", "1MiB")
@@ -219,3 +220,21 @@ def test_a_rank_that_hangs_is_told_and_ends_all(program: Path, tmp_path: Path) -
     assert b"saxpy/" in stderr and b"did not end within 2 s" in stderr
     (failure,) = measurement.load(file).failed
     assert failure.code == "hung_once"
+
+
+def test_a_budget_leaves_out_a_suspension(program: Path) -> None:
+    options = ("--device", "host", "--bytes", "4MiB", "--iterations", "20", "--rounds", "200", "--budget", "4")
+    words = [*launcher(program, 2), str(program), "saxpy", *options]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment()) as run:
+        wait_for_ranks(run.pid, program)
+        time.sleep(1)
+        stopped = tree_of(run.pid)
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(4)
+        for pid in reversed(stopped):
+            os.kill(pid, signal.SIGCONT)
+        resumed = time.monotonic()
+        _, stderr = run.communicate(timeout=60)
+    assert run.returncode == 0, stderr
+    assert time.monotonic() - resumed > 2, "3 s of the budget are left"
