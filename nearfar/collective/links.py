@@ -211,4 +211,4 @@ def _ceiling(node_type: NodeType, gpu: int) -> float | None:
     known = node_type.node.gpu(gpu)
     if known is None or known.link.kind != "pcie":
         return None
-    return link_ceiling(known.link, "h2d")
+    return link_ceiling(known.link)

@@ -115,7 +115,7 @@ def _named(text: str, node: Node, numbers: Mapping[int, int], numa: int | None) 
 def _ceiling(flow: Flow, node: Node) -> dict[str, Any]:
     """What the flow's link carries of payload, where that is known."""
     link = flow_link(flow, node)
-    most = None if link is None or link.kind not in ("pcie", "nvlink") else link_ceiling(link, flow.direction)
+    most = None if link is None or link.kind not in ("pcie", "nvlink") else link_ceiling(link)
     return {} if most is None else {"ceiling": most}
 
 

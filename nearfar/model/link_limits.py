@@ -95,10 +95,10 @@ def ceiling(metric: Metric, node: Node) -> Ceiling | None:
         return None
     link = gpu.link.nominal
     flows: Sequence[Flow] = metric.cell.flows if metric.total or metric.flow is None else [metric.flow]
-    known = [link_ceiling(link, flow.direction) for flow in flows] if link.kind in _KINDS else []
-    together = sum(rate for rate in known if rate is not None)
-    if not known or None in known:
+    each = link_ceiling(link) if link.kind in _KINDS else None
+    if each is None:
         return None
+    together = each * len(flows)
     return Ceiling(together, f"{link_text(link)} carries {together:.1f} GB/s of payload")
 
 
@@ -110,7 +110,7 @@ def _of_peers(metric: Metric, node: Node) -> Ceiling | None:
     if any(flow.staged for flow in flows):
         return None
     link = peer_link(node, *flows[0].gpus)
-    one_way = None if link is None else link_ceiling(link, "p2p")
+    one_way = None if link is None else link_ceiling(link)
     if link is None or one_way is None:
         return None
     value = one_way * (2 if metric.total else 1)
@@ -125,7 +125,7 @@ def _of_exchange(metric: Metric, node: Node) -> Ceiling | None:
         return None
     links = {peer_link(node, *flow.gpus) for flow in metric.cell.flows}
     link = links.pop() if len(links) == 1 else None
-    value = None if link is None else link_ceiling(link, "p2p")
+    value = None if link is None else link_ceiling(link)
     if link is None or value is None:
         return None
     if exchange.hub is not None:

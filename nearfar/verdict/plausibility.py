@@ -197,19 +197,17 @@ def _of_flow(flow: Flow, path_class: str, node: Node | None) -> tuple[float, str
     if flow.kind == "gpu_stream":
         near = flow.destination == flow.source
         if flow.numa_node is not None:
-            ways = [_of_link(gpus[0] if gpus else None, way) for way in ("h2d", "d2h")]
-            return sum(most for most, _ in ways), f"{ways[0][1]}, both directions,"
+            most, of = _of_link(gpus[0] if gpus else None)
+            return 2 * most, f"{of}, both directions,"
         return (
             (thresholds.MOST_OF_GPU_MEMORY, "the memory of a GPU")
             if near
             else (thresholds.MOST_OF_PEERS, "what a GPU reads and writes outside")
         )
     if flow.kind == "host":
-        return _of_link(gpus[0] if gpus else None, str(flow.direction))
+        return _of_link(gpus[0] if gpus else None)
     if flow.staged:
-        ends = [_of_link(gpu, way) for gpu, way in zip(gpus, ("d2h", "h2d"))]
-        most = min([thresholds.MOST_STAGED, *(most for most, _ in ends)])
-        return most, "a path through host memory"
+        return min([thresholds.MOST_STAGED, *(_of_link(gpu)[0] for gpu in gpus)]), "a path through host memory"
     joined = path_class if node is None or not gpus else node.peer(*flow.gpus) or path_class
     lanes = re.match(r"NV(\d+)", joined)
     if lanes:
@@ -221,13 +219,13 @@ def _of_flow(flow: Flow, path_class: str, node: Node | None) -> tuple[float, str
     return thresholds.MOST_OF_PEERS, "a path between two GPUs"
 
 
-def _of_link(gpu: Gpu | None, way: str) -> tuple[float, str]:
+def _of_link(gpu: Gpu | None) -> tuple[float, str]:
     """A GPU's link to the host: what it can carry where device and slot say so, else the best of its kind."""
     of = "a GPU's link to the host"
     if gpu is None or (gpu.link.kind == "pcie" and gpu.link.max_gen is None and gpu.link.gen is None):
         return max(thresholds.MOST_OF_HOST_LINK.values()), of  # the kind of a link of which nothing is known is a guess
     most = thresholds.MOST_OF_HOST_LINK.get(gpu.link.kind, max(thresholds.MOST_OF_HOST_LINK.values()))
-    known = link_ceiling(gpu.link, way) if gpu.link.max_gen and gpu.link.max_width else None
+    known = link_ceiling(gpu.link) if gpu.link.max_gen and gpu.link.max_width else None
     return (most if known is None else min(most, known * thresholds.LINK_ROOM)), of
 
 
@@ -237,7 +235,7 @@ def _of_saxpy(what: str, node: Node | None) -> tuple[float, str]:
     if not re.search(r"\b(h2d|d2h)$", what):
         return thresholds.MOST_OF_GPU_MEMORY, "the memory of a GPU"
     gpus = () if node is None else node.gpus
-    return max([_of_link(gpu, what[-3:]) for gpu in gpus] or [_of_link(None, what[-3:])])
+    return max([_of_link(gpu) for gpu in gpus] or [_of_link(None)])
 
 
 def _of_mpi(quantity: str, subject: str) -> tuple[float, str]:

@@ -66,8 +66,8 @@ std::optional<double> stream_ceiling(const Flow& flow, const std::vector<GpuDevi
     if (flow.source == flow.destination) return gpu.memory_ceiling();
     const int reads = arrays_read(flow.kernel);
     const int writes = arrays_written(flow.kernel);
-    if (!flow.to_gpu()) return kernel_ceiling(reads, writes, gpu.ceiling(true), gpu.ceiling(false));
-    const std::optional<double> link = nvlink_ceiling(gpu.management.nvlink_generation, lanes_between(flow, gpus));
+    const std::optional<double> link =
+        flow.to_gpu() ? nvlink_ceiling(gpu.management.nvlink_generation, lanes_between(flow, gpus)) : gpu.ceiling();
     return kernel_ceiling(reads, writes, link, link);
 }
 

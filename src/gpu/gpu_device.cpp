@@ -101,13 +101,13 @@ void GpuDevice::require() const {
     throw Prevented(code, reason);
 }
 
-std::optional<double> GpuDevice::ceiling(bool to_gpu) const {
+std::optional<double> GpuDevice::ceiling() const {
 #if defined(__powerpc64__)
     return {};  // POWER9 reaches its GPUs over NVLink
 #else
     if (management.c2c.value_or(false)) return {};
     const PcieLink link = max_link_of(on_bus, management);
-    return pcie_ceiling(link.gen, link.width, to_gpu);
+    return pcie_ceiling(link.gen, link.width);
 #endif
 }
 

@@ -25,8 +25,8 @@ struct GpuDevice {
     std::string name() const { return "g" + std::to_string(index); }
     // Throws the reason why it cannot be measured, if there is one.
     void require() const;
-    // The ceiling of its host link in GB/s; nothing where the link is not PCI Express or not known.
-    std::optional<double> ceiling(bool to_gpu) const;
+    // The ceiling of its host link in either direction, in GB/s; nothing where the link is not PCI Express or not known.
+    std::optional<double> ceiling() const;
     // The ceiling of its memory, reading and writing together, in GB/s; likewise.
     std::optional<double> memory_ceiling() const;
     // Bytes of its last-level cache; 0 where CUDA does not tell.

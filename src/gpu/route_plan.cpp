@@ -34,7 +34,7 @@ std::vector<Route> plan_routes(const Flow& flow, const FlowBuffers& keys, const 
 }
 
 std::optional<double> flow_ceiling(const Flow& flow, const std::vector<GpuDevice>& gpus) {
-    if (flow.is_host_flow()) return driving_gpu(flow, gpus).ceiling(flow.to_gpu());
+    if (flow.is_host_flow()) return driving_gpu(flow, gpus).ceiling();
     if (flow.is_local_flow()) return driving_gpu(flow, gpus).local_ceiling();
     if (flow.staged) return {};
     return nvlink_ceiling(at(gpus, flow.source.index).management.nvlink_generation, lanes_between(flow, gpus));

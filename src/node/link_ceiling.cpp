@@ -18,14 +18,13 @@ std::optional<double> of_generation(const std::array<double, n>& values, std::op
 
 }  // namespace
 
-std::optional<double> pcie_ceiling(std::optional<int> gen, std::optional<int> width, bool to_gpu) {
+std::optional<double> pcie_ceiling(std::optional<int> gen, std::optional<int> width) {
     constexpr std::array<double, 6> lane{2.5 / 8 * 8 / 10,     5.0 / 8 * 8 / 10,     8.0 / 8 * 128 / 130,
                                          16.0 / 8 * 128 / 130, 32.0 / 8 * 128 / 130, 64.0 / 8 * 236 / 256};
     const std::optional<double> rate = of_generation(lane, gen);
     if (!rate || !width) return {};
-    const double payload = *gen <= 2 ? 128 : 256;                      // of GPUs of that time
-    const double header = to_gpu ? 12 : 16;                            // three words, or four
-    const double around = header + (*gen < first_with_flits ? 8 : 0);  // framing and CRC; flits have their own
+    const double payload = *gen <= 2 ? 128 : 256;                  // of GPUs of that time
+    const double around = 12 + (*gen < first_with_flits ? 8 : 0);  // three words of header; framing and CRC, flits have their own
     return *rate * *width * payload / (payload + around);
 }
 

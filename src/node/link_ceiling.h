@@ -7,9 +7,9 @@
 
 namespace nearfar {
 
-// PCI Express, generations 1 to 6, after line coding and what surrounds a packet's payload; `to_gpu`: completions of the GPU's reads,
-// else its memory writes. Nothing where generation or width is unknown.
-std::optional<double> pcie_ceiling(std::optional<int> gen, std::optional<int> width, bool to_gpu);
+// PCI Express, generations 1 to 6, after line coding and what surrounds a packet's payload, in either
+// direction. Nothing where generation or width is unknown.
+std::optional<double> pcie_ceiling(std::optional<int> gen, std::optional<int> width);
 
 // So many NVLink lanes of generations 1 to 5. Of generation 5 nobody states what is payload: the most that it can be. Nothing where the
 // generation is unknown or there is no lane.

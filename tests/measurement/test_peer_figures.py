@@ -147,7 +147,7 @@ def test_nothing_is_asserted_where_no_ceiling_is_known() -> None:
     for node in (unknown, no_link):
         made = document({"g0:g1": 20.0, "g0:g1/staged": 20.0, "g0:g1+g2:g3": 1.0}, node)
         assert set(expected(made, node=node).values()) == {None}
-    assert link_ceiling(Link("nvlink", 4, 18), "p2p") == pytest.approx(400.0)
+    assert link_ceiling(Link("nvlink", 4, 18)) == pytest.approx(400.0)
     flow = parse("g0:g1").flows[0]
     assert flow_link(flow, H200) == Link("nvlink", 4, 18)
     assert flow_link(flow, unknown) is flow_link(flow, no_link) is None

@@ -18,6 +18,6 @@ VECTORS = [
 
 def test_vectors() -> None:
     assert {line[0] for line in VECTORS} == {"pcie", "nvlink"}
-    for kind, generation, lanes, direction, expected in VECTORS:
-        ceiling = link_ceiling(Link(kind, int(generation), int(lanes)), direction)
+    for kind, generation, lanes, expected in VECTORS:
+        ceiling = link_ceiling(Link(kind, int(generation), int(lanes)))
         assert ceiling == (None if expected == "-" else pytest.approx(float(expected), abs=1e-6)), (kind, generation)

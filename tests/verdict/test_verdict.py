@@ -117,12 +117,12 @@ def test_a_slow_path_is_a_sentence() -> None:
     (reason,) = found["reasons"]
     assert reason.startswith("GPU 2, device to host into NUMA node 0: 27.1 GB/s, expected ")
     assert reason.endswith("; the other direction is fine")
-    assert "below 28.8 GB/s it is broken" in reason
+    assert "below 29.2 GB/s it is broken" in reason
 
 
 def test_alone_a_broken_path_is_told_by_its_link() -> None:
     (reason,) = judged(document({"g2:n0": 27.1, "n0:g2": 55.4}))["reasons"]
-    assert "expected at least 28.8 GB/s (prediction: 57.6 GB/s; PCIe 5.0 x16 carries 57.6 GB/s of payload" in reason
+    assert "expected at least 29.2 GB/s (prediction: 58.4 GB/s; PCIe 5.0 x16 carries 58.4 GB/s of payload" in reason
     assert "below half of it a path is broken" in reason
 
 
@@ -479,7 +479,7 @@ def test_a_lane_of_nvlink_2_carries_what_a_dgx1_has(rate: float, wanted: str) ->
     """V100s in a DGX-1: 24.25 GB/s a lane and direction."""
     gpus = tuple(replace(gpu, nvlinks=6, nvlink_generation=2) for gpu in NODE.gpus[:2])
     node = replace(NODE, gpus=gpus, peers={(0, 1): "NV1"})
-    measured = metric("g0:g1", rate, "NV1", ceiling=link_ceiling(Link("nvlink", 2, 1), "p2p"))
+    measured = metric("g0:g1", rate, "NV1", ceiling=link_ceiling(Link("nvlink", 2, 1)))
     found = judge(None, resolve([measured], "peer_check", [], node), subject=SUBJECT, metrics=[measured])
     assert found["metrics"][0]["verdict"] == wanted
 

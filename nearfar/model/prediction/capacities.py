@@ -91,15 +91,13 @@ def switches(node: Node) -> dict[str, tuple[int, ...]]:
 
 def _of_link(name: str, ways: tuple[str, str], link: Link) -> Iterator[Capacity]:
     """Both directions of a link (``ways``: their names, from the host and towards it), and both at once."""
-    down, up = (link_ceiling(link, direction) for direction in ("h2d", "d2h"))
-    if down is not None and up is not None:
-        limits = zip((*ways, "both"), (down, up, down + up))
-        yield from (Capacity(f"{name}.{way}", peak=limit) for way, limit in limits)
-        return
-    speed = link.speed if link.kind == "pcie" else None
+    ceiling, speed = link_ceiling(link), link.speed if link.kind == "pcie" else None
     for way, times in ((ways[0], 1), (ways[1], 1), ("both", 2)):
-        nominal = None if speed is None else speed * times
-        yield Capacity(f"{name}.{way}", nominal=nominal, nominal_words="" if nominal is None else _AS_CAPTURED)
+        if ceiling is not None:
+            yield Capacity(f"{name}.{way}", peak=ceiling * times)
+        else:
+            nominal = None if speed is None else speed * times
+            yield Capacity(f"{name}.{way}", nominal=nominal, nominal_words="" if nominal is None else _AS_CAPTURED)
 
 
 def _of_uplink(name: str, link: Link | None, below: Sequence[Link]) -> Iterator[Capacity]:

@@ -23,10 +23,9 @@ _PCIE = {
     5: (32.0, 128 / 130),
     6: (64.0, 236 / 256),
 }
-#: Bytes around the payload of a packet. D2H are memory writes: framing 4, header of four words 16, CRC 4. H2D are
-#: completions of the GPU's reads: their header has three words. Flits frame and protect packets themselves.
-_PCIE_OVERHEAD = {"d2h": 24, "h2d": 20}
-_PCIE_OVERHEAD_IN_FLITS = {"d2h": 16, "h2d": 12}
+#: Bytes around the payload of a packet: framing 4, header of three words 12, CRC 4. So are the completions of a GPU's reads, and its writes
+#: where an IOMMU gives it addresses below 4 GiB; above, a write's header has a fourth word. Flits frame and protect packets themselves.
+_PCIE_OVERHEAD, _PCIE_OVERHEAD_IN_FLITS = 20, 12
 _FIRST_GENERATION_WITH_FLITS = 6
 #: NVLink: GB/s of a lane ("brick") in one direction, by generation (sources: benchmarks/studies/prediction.md). Of generation 2 it is what
 #: the lanes signal, 8 pairs × 25.78125 Gbit/s: its payload is above 16/17 of the 25 GB/s that it is named for.
@@ -78,13 +77,12 @@ def line_rate(link: Link) -> float | None:
     return transfers * encoding * width / 8
 
 
-def link_ceiling(link: Link, direction: str, payload: int | None = None) -> float | None:
-    """What of the line rate can be payload in ``direction`` (``h2d`` or ``d2h``).
+def link_ceiling(link: Link) -> float | None:
+    """What of the line rate can be payload, in either direction.
 
-    ``payload`` is the bytes in a packet. Where it is not known: 256 on PCIe 3 and later; 128 on PCIe 1 and 2, whose
-    GPUs (up to the Fermi generation) announce no more. NVLink packs 256 bytes into 16 flits with one flit of header,
-    in generation 4 with two; of generation 5 nobody states it, and one is the most that can be payload. C2C: the rate that
-    the driver states.
+    A packet has 256 bytes of it on PCIe 3 and later; 128 on PCIe 1 and 2, whose GPUs (up to the Fermi generation) announce no more.
+    NVLink packs 256 bytes into 16 flits with one flit of header, in generation 4 with two; of generation 5 nobody states it, and one is
+    the most that can be payload. C2C: the rate that the driver states.
     """
     rate = line_rate(link)
     if rate is None or link.kind == "c2c":
@@ -93,8 +91,8 @@ def link_ceiling(link: Link, direction: str, payload: int | None = None) -> floa
     if link.kind == "nvlink":
         return rate * 16 / (18 if generation == 4 else 17)
     overhead = _PCIE_OVERHEAD if generation < _FIRST_GENERATION_WITH_FLITS else _PCIE_OVERHEAD_IN_FLITS
-    payload = payload or (128 if generation <= 2 else 256)
-    return rate * payload / (payload + overhead[direction])
+    payload = 128 if generation <= 2 else 256
+    return rate * payload / (payload + overhead)
 
 
 def peer_link(node: Node, a: int, b: int) -> Link | None:
@@ -123,4 +121,4 @@ def lanes_ceiling(node: Node, index: int) -> float | None:
     gpu = node.gpu(index)
     if gpu is None or not gpu.nvlinks or gpu.nvlink_generation is None:
         return None
-    return link_ceiling(Link("nvlink", gpu.nvlink_generation, gpu.nvlinks), "p2p")
+    return link_ceiling(Link("nvlink", gpu.nvlink_generation, gpu.nvlinks))

@@ -133,4 +133,4 @@ def _ceiling(flow: Flow, node_type: NodeType) -> float | None:
         memory = node_type.capacities.get(f"g{flow.gpus[0]}.memory")
         return None if memory is None else memory.best
     link = flow_link(flow, node_type.node)
-    return None if link is None else link_ceiling(link, flow.direction)
+    return None if link is None else link_ceiling(link)

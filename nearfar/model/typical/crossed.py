@@ -56,7 +56,7 @@ def of_own_links(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
         name = "-".join(f"g{gpu}" for gpu in sorted(pair))
         lanes = peer_link(node, *sorted(pair))
         what, link = ("xgmi", Link("xgmi")) if lanes is None else ("nvlink", lanes)
-        one_way = node_type.xgmi if lanes is None else link_ceiling(lanes, "p2p")
+        one_way = node_type.xgmi if lanes is None else link_ceiling(lanes)
         between = [flow for flow in cell.flows if frozenset(flow.gpus) == pair]
         for flow in between:
             yield Limit(f"{name}.{flow.source}", steps(what, link, one_way), {flow: 1.0})
@@ -73,7 +73,7 @@ def of_peers(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
         out, into = _out_and_in(cell, {gpu.index})
         yield from _shared(f"g{gpu.index}", gpu.link, out, into)
         if len(out) > 1 and len(into) > 1:
-            fans.append(limit(f"g{gpu.index}.fan", "fan", gpu.link, ["d2h"] * 2, out | into))
+            fans.append(limit(f"g{gpu.index}.fan", "fan", gpu.link, out | into, 2))
     for bridge, below in switches(node).items():
         chip = next((chip for chip in node_type.chips if list(below) in chip), [below])
         out, into = _out_and_in(cell, below, {gpu for group in chip for gpu in group})
@@ -92,20 +92,20 @@ def _across(cell: Cell, node: Node, gpus: Sequence[Gpu]) -> Iterator[Limit]:
     for flow in apart:
         ways.setdefault((home[flow.source.index], home[flow.destination.index]), []).append(flow)
     for (a, b), flows in ways.items():
-        yield limit(f"p{a}-p{b}", "across", link, ["d2h"], weights(flows), generation)
+        yield limit(f"p{a}-p{b}", "across", link, weights(flows), between=generation)
     for (a, b), flows in ways.items():
         if a < b and (b, a) in ways:
             both = weights([*flows, *ways[b, a]])
-            yield limit(f"p{a}-p{b}.both", "across.both", link, ["d2h"] * 2, both, generation)
+            yield limit(f"p{a}-p{b}.both", "across.both", link, both, 2, generation)
 
 
 def _shared(name: str, link: Link, out: Mapping[Flow, float], into: Mapping[Flow, float]) -> Iterator[Limit]:
     """Both ways of a PCIe link that copies between GPUs use, and both at once."""
     for way, flows in (("out", out), ("in", into)):
         if flows:
-            yield limit(f"{name}.{way}", "peers", link, ["d2h"], flows)
+            yield limit(f"{name}.{way}", "peers", link, flows)
     if out and into:
-        yield limit(f"{name}.both", "peers.both", link, ["d2h"] * 2, {**out, **into})
+        yield limit(f"{name}.both", "peers.both", link, {**out, **into}, 2)
 
 
 def _out_and_in(
@@ -133,17 +133,17 @@ def of_host(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
         for way in ways:
             name, value = f"g{gpu.index}.{way}", node_type.capacities[f"g{gpu.index}.{way}"].value
             given = None if value is None else Limit(name, (("", value),), own[way])
-            yield given or limit(name, f"host.{way}", gpu.link, [way], own[way])
+            yield given or limit(name, f"host.{way}", gpu.link, own[way])
         for way in ways:
             far = weights(f for f in own[way] if flow_class(node, f) == "off_socket")
             if far:
-                yield limit(f"g{gpu.index}.{way}.far", "far", gpu.link, [way], far)
+                yield limit(f"g{gpu.index}.{way}.far", "far", gpu.link, far)
         both = node_type.capacities[f"g{gpu.index}.both"].value
         if len(ways) > 1 and both is not None:
             yield Limit(f"g{gpu.index}.both", (("", both),), own["h2d"] | own["d2h"])
         elif len(ways) > 1:
             for way in ways:
-                yield limit(f"g{gpu.index}.both.{way}", f"host.both.{way}", gpu.link, [way], own[way])
+                yield limit(f"g{gpu.index}.both.{way}", f"host.both.{way}", gpu.link, own[way])
     for memory in node.host_numa_nodes:
         controller = node_type.capacities[f"n{memory.index}.memory"]
         weight = {"h2d": controller.read_weight, "d2h": controller.write_weight}
@@ -156,14 +156,14 @@ def of_host(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
         flows = weights(f for f in cell.flows for gpu in gpus if gpu.index in f.gpus)
         if len(gpus) > 1 and {f.gpus[0] for f in flows} == {gpu.index for gpu in gpus}:
             ways = sorted({f.direction for f in flows})
-            known = [rate for gpu in gpus for way in ways if (rate := link_ceiling(gpu.link, way)) is not None]
+            known = [rate for gpu in gpus if (rate := link_ceiling(gpu.link)) is not None] * len(ways)
             what = ways[0] if len(ways) == 1 else "both"
             if len(known) == len(gpus) * len(ways):
                 yield Limit(f"p{package.index}.{what}", steps(f"package.{what}", gpus[0].link, sum(known)), flows)
     for gpu in gpus_of(cell, node):
         for way in ("h2d", "d2h"):
             if kernels := weights(f for f in cell.flows if gpu.index in f.gpus and f.direction == way and f.sm):
-                alike = limit(f"g{gpu.index}.{way}.sm", f"host.sm.{way}", gpu.link, [way], kernels)
+                alike = limit(f"g{gpu.index}.{way}.sm", f"host.sm.{way}", gpu.link, kernels)
                 yield replace(alike, steps=alike.steps[:1])  # kernels of one generation say nothing of another's
 
 
@@ -174,8 +174,8 @@ def of_staged(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
     link, count = gpus_of(cell, node_type.node)[0].link, len(cell.flows)
     ways = ".both" if count > 1 else ""
     if flow_class(replace(node_type.node, peers={}), cell.flows[0]) in ("PIX", "PXB"):
-        yield limit("host", f"staged.switch{ways}", link, ["d2h"] * count, weights(cell.flows))
-    elif (carried := link_ceiling(link, "d2h")) is not None:
+        yield limit("host", f"staged.switch{ways}", link, weights(cell.flows), count)
+    elif (carried := link_ceiling(link)) is not None:
         base, generation = count / (1 / carried + _STAGING), cpu_generation(node_type.node)
         like = ((f"staged{ways}.{generation}", base),) if generation else ()
         yield Limit("host", (*like, (f"staged{ways}", base)), weights(cell.flows))
@@ -189,7 +189,7 @@ def _of_shared_links(cell: Cell, node: Node) -> Iterator[Limit]:
         for way in ("h2d", "d2h"):
             flows = weights(f for f in cell.flows if f.gpus[0] in below and f.direction == way)
             if len(flows) > 1:
-                yield limit(f"switch:{bridge}.{way}", f"host.{way}", link_of(below, node), [way], flows)
+                yield limit(f"switch:{bridge}.{way}", f"host.{way}", link_of(below, node), flows)
     gpus = [] if node.virtual_machine else gpus_of(cell, node)
     for root in dict.fromkeys(gpu.host_bridge for gpu in gpus if gpu.host_bridge):
         here = {gpu.index: gpu.uplinks[-1:] for gpu in gpus if gpu.host_bridge == root}
@@ -197,4 +197,4 @@ def _of_shared_links(cell: Cell, node: Node) -> Iterator[Limit]:
             flows = weights(f for f in cell.flows if f.gpus[0] in here and f.direction == way)
             links = len({here[f.gpus[0]] for f in flows})
             if links > 1:
-                yield limit(f"{root}.{way}", f"bridge.{way}", link_of(here, node), [way] * links, flows)
+                yield limit(f"{root}.{way}", f"bridge.{way}", link_of(here, node), flows, links)

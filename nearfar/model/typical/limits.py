@@ -7,7 +7,7 @@ share is of, GB/s: what the links can carry as payload, or one xGMI link between
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from nearfar.cells import Cell, Flow
@@ -50,13 +50,12 @@ def cpu_generation(node: Node) -> str | None:
 
 
 def limit(
-    name: str, what: str, link: Link, ways: Sequence[str], flows: Mapping[Flow, float], between: str | None = None
+    name: str, what: str, link: Link, flows: Mapping[Flow, float], links: int = 1, between: str | None = None
 ) -> Limit:
-    """A share ``what`` of what the link carries in these ways; ``between``: of what xGMI between packages of that generation does."""
-    each = [link_ceiling(link, way) for way in ways]
-    xgmi = _XGMI.get(between or "", 0.0) * len(ways)
+    """A share ``what`` of what so many ``links`` (or both ways of one) carry; ``between``: of xGMI between packages of that generation."""
+    each, xgmi = link_ceiling(link), _XGMI.get(between or "", 0.0) * links
     first = [(f"{what}.{between}", xgmi), (f"{what}.xgmi", xgmi)] if xgmi else []
-    return Limit(name, (*first, *steps(what, link, None if None in each else sum(rate or 0.0 for rate in each))), flows)
+    return Limit(name, (*first, *steps(what, link, each and each * links)), flows)
 
 
 def steps(what: str, link: Link, base: float | None) -> tuple[_Step, ...]:

@@ -147,17 +147,17 @@ def _limit(metric: Metric, node: Node) -> PhysicalLimit | None:
     line_rate = synthetic_documents.flow_line_rate(flow, node)
     if metric.ceiling is None or metric.unit != "GB/s" or line_rate is None:
         return None
-    link, way = _link(flow, node)
-    payload = link_ceiling(link, way) or line_rate
+    link = _link(flow, node)
+    payload = link_ceiling(link) or line_rate
     many = round(metric.ceiling / line_rate, 2)
     link_words = f"{'' if many == 1 else f'{many:g} × '}{link_limits.link_text(link)}"
     return PhysicalLimit(metric.ceiling, metric.ceiling * min(1.0, payload / line_rate), link_words, link.kind)
 
 
-def _link(flow: Flow, node: Node) -> tuple[Link, str]:
-    """The link that limits a flow, and the direction in which it is crossed."""
+def _link(flow: Flow, node: Node) -> Link:
+    """The link that limits a flow."""
     direct = flow_link(flow, node)
     if direct is not None:
-        return direct.nominal, flow.direction
+        return direct.nominal
     links = [gpu.link.nominal for index in flow.gpus if (gpu := node.gpu(index)) is not None]
-    return min(links, key=lambda link: link_ceiling(link, "d2h") or 0.0), "d2h"
+    return min(links, key=lambda link: link_ceiling(link) or 0.0)

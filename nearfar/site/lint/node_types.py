@@ -168,7 +168,7 @@ def _of_gpu_link(value: float, gpu: Gpu, way: str) -> tuple[str, str, str] | Non
     ways = 2 if way == "both" else 1
     fabric = way in ("out", "in")
     link = Link("nvlink", gpu.nvlink_generation, gpu.nvlinks) if fabric else gpu.link
-    line, payload = line_rate(link), link_ceiling(link, "p2p" if fabric else "d2h" if way == "d2h" else "h2d")
+    line, payload = line_rate(link), link_ceiling(link)
     if line is None or payload is None:
         return None
     above = above_link(value, PhysicalLimit(line * ways, payload * ways, link_text(link), link.kind))

@@ -116,7 +116,7 @@ def _limit(file: SiteFile, row: str, steps: Sequence[str | int]) -> tuple[Link |
     if not host and "nvlink_generation" in expect:
         lanes = Link("nvlink", expect["nvlink_generation"], int(path_class.removeprefix("NV")))
     known = link or lanes
-    most = None if known is None else link_ceiling(known, figure if host else "p2p")
+    most = None if known is None else link_ceiling(known)
     if known is None or most is None:
         missing = "link" if host else "nvlink_generation"
         raise file.error(f"{row}: its upper limit is unknown: give the model's {missing} under expect", *steps)

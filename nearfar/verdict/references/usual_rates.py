@@ -85,7 +85,7 @@ def usual(query: str, way: str, directories: Sequence[Path]) -> UsualRate:
     link = Link(**expect["link"]) if way in ("h2d", "d2h") and "link" in expect else None
     if way in ("write", "read") and rows and "nvlink_generation" in expect:
         link = Link("nvlink", expect["nvlink_generation"], int(next(iter(rows)).partition(".")[0].removeprefix("NV")))
-    ceiling = None if link is None else link_ceiling(link, way if way in ("h2d", "d2h") else "p2p")
+    ceiling = None if link is None else link_ceiling(link)
     if way == "triad" and "memory" in file.data:
         ceiling = file.data["memory"]["bandwidth"]
     if not rows and ceiling is None:
@@ -187,7 +187,7 @@ def _narrower(rate: float, known: UsualRate) -> str:
         if width <= link.width
     ]
     for each in links[1:]:
-        most = link_ceiling(each, known.way)
+        most = link_ceiling(each)
         if most is not None and _LEAST_OF_LINK * most <= rate <= most * (1 + _ROUNDING):
             return f"a link that came up as {link_limits.link_text(each)} (nvidia-smi -q -d PCIE, under load)"
     return ""
