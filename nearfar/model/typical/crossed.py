@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from nearfar.base import grouped
 from nearfar.cells import Cell, Flow, flow_class
 from nearfar.model.prediction import NodeType, lanes_ceiling, link_ceiling, peer_link, plain, switches
 from nearfar.topology import OWN_LINKS, Gpu, Link, Node, behind_nvswitch
@@ -84,19 +85,11 @@ def of_peers(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
 
 
 def _across(cell: Cell, node: Node, gpus: Sequence[Gpu]) -> Iterator[Limit]:
-    """The link between two packages, each way and both."""
+    """The link between two packages, each way by itself: it carries both at once."""
     home = {gpu.index: gpu.package or 0 for gpu in gpus}
-    link, generation = gpus[0].link, cpu_generation(node)
     apart = [f for f in cell.flows if flow_class(node, f) == "SYS_off"]
-    ways: dict[tuple[int, int], list[Flow]] = {}
-    for flow in apart:
-        ways.setdefault((home[flow.source.index], home[flow.destination.index]), []).append(flow)
-    for (a, b), flows in ways.items():
-        yield limit(f"p{a}-p{b}", "across", link, weights(flows), between=generation)
-    for (a, b), flows in ways.items():
-        if a < b and (b, a) in ways:
-            both = weights([*flows, *ways[b, a]])
-            yield limit(f"p{a}-p{b}.both", "across.both", link, both, 2, generation)
+    for (a, b), flows in grouped(((home[f.source.index], home[f.destination.index]), f) for f in apart).items():
+        yield limit(f"p{a}-p{b}", "across", gpus[0].link, weights(flows), between=cpu_generation(node))
 
 
 def _shared(name: str, link: Link, out: Mapping[Flow, float], into: Mapping[Flow, float]) -> Iterator[Limit]:

@@ -45,8 +45,9 @@ def shares_of(node: PublishedNode) -> dict[str, float]:
         for limit in _told(figure, limits):
             for name, base in limit.steps:
                 of_the_link = base == limit.steps[-1][1]
-                if name and (of_the_link or figure.value <= _AS_FAST_AS_THE_LINK * limit.steps[-1][1]):
-                    found.setdefault(name, []).append(_rate(figure, limit) / base)
+                rate = _rate(figure, limit)
+                if name and (of_the_link or rate <= _AS_FAST_AS_THE_LINK * limit.steps[-1][1]):
+                    found.setdefault(name, []).append(rate / base)
     return {name: median(values) for name, values in found.items()}
 
 
@@ -84,6 +85,8 @@ def _told(figure: CapturedFigure, limits: Sequence[Limit]) -> Sequence[Limit]:
     if all(flow.kind == "host" for flow in cell.flows) and len(ways) > 1:
         near = len(cell.gpus) == 1 and not any(".far" in each.name for each in limits)
         return [each for each in limits if near and ".both." in each.name and figure.flow in (None, *each.flows)]
+    if figure.until_last and (between := [each for each in limits if each.steps[-1][0] == "across"]):
+        return between  # all flows take as long as those between the packages
     one_place = limits[-1].steps[0][0].startswith("fan") and all(each.name.startswith("g") for each in limits)
     one_pair = len(cell.flows) == 2 and cell.flows[0].source == cell.flows[1].destination
     return limits[-1:] if cell.lone or one_pair or one_place or cell.flows[0].kind == "host" else ()
