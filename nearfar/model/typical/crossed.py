@@ -12,7 +12,7 @@ from nearfar.cells import Cell, Flow, flow_class
 from nearfar.model.prediction import NodeType, lanes_ceiling, link_ceiling, peer_link, plain, switches
 from nearfar.topology import OWN_LINKS, Gpu, Link, Node, behind_nvswitch
 
-from .limits import Limit, NotDescribed, cpu_generation, gpus_of, limit, link_of, steps, weights
+from .limits import Limit, NotDescribed, cpu_generation, gpus_of, limit, link_of, of_any_link, steps, weights
 
 
 def limits_of(cell: Cell, node_type: NodeType) -> list[Limit]:
@@ -98,7 +98,7 @@ def _shared(name: str, link: Link, out: Mapping[Flow, float], into: Mapping[Flow
         if flows:
             yield limit(f"{name}.{way}", "peers", link, flows)
     if out and into:
-        yield limit(f"{name}.both", "peers.both", link, {**out, **into}, 2)
+        yield of_any_link(limit(f"{name}.both", "peers.both", link, {**out, **into}, 2))
 
 
 def _out_and_in(
@@ -126,7 +126,7 @@ def of_host(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
         for way in ways:
             name, value = f"g{gpu.index}.{way}", node_type.capacities[f"g{gpu.index}.{way}"].value
             given = None if value is None else Limit(name, (("", value),), own[way])
-            yield given or limit(name, f"host.{way}", gpu.link, own[way])
+            yield given or of_any_link(limit(name, f"host.{way}", gpu.link, own[way]))
         for way in ways:
             far = weights(f for f in own[way] if flow_class(node, f) == "off_socket")
             if far:
@@ -136,7 +136,7 @@ def of_host(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
             yield Limit(f"g{gpu.index}.both", (("", both),), own["h2d"] | own["d2h"])
         elif len(ways) > 1:
             for way in ways:
-                yield limit(f"g{gpu.index}.both.{way}", f"host.both.{way}", gpu.link, own[way])
+                yield of_any_link(limit(f"g{gpu.index}.both.{way}", f"host.both.{way}", gpu.link, own[way]))
     for memory in node.host_numa_nodes:
         controller = node_type.capacities[f"n{memory.index}.memory"]
         weight = {"h2d": controller.read_weight, "d2h": controller.write_weight}
@@ -182,7 +182,7 @@ def _of_shared_links(cell: Cell, node: Node) -> Iterator[Limit]:
         for way in ("h2d", "d2h"):
             flows = weights(f for f in cell.flows if f.gpus[0] in below and f.direction == way)
             if len(flows) > 1:
-                yield limit(f"switch:{bridge}.{way}", f"host.{way}", link_of(below, node), flows)
+                yield of_any_link(limit(f"switch:{bridge}.{way}", f"host.{way}", link_of(below, node), flows))
     gpus = [] if node.virtual_machine else gpus_of(cell, node)
     for root in dict.fromkeys(gpu.host_bridge for gpu in gpus if gpu.host_bridge):
         here = {gpu.index: gpu.uplinks[-1:] for gpu in gpus if gpu.host_bridge == root}

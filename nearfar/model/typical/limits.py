@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nearfar.cells import Cell, Flow
 from nearfar.model.prediction import link_ceiling
@@ -56,6 +56,11 @@ def limit(
     each, xgmi = link_ceiling(link), _XGMI.get(between or "", 0.0) * links
     first = [(f"{what}.{between}", xgmi), (f"{what}.xgmi", xgmi)] if xgmi else []
     return Limit(name, (*first, *steps(what, link, each and each * links)), flows)
+
+
+def of_any_link(limit: Limit) -> Limit:
+    """The limit by its most general share alone: how both ways of a link divide it is the machine's, not its generation's."""
+    return replace(limit, steps=limit.steps[-1:])
 
 
 def steps(what: str, link: Link, base: float | None) -> tuple[_Step, ...]:

@@ -92,7 +92,7 @@ def usual(query: str, way: str, directories: Sequence[Path]) -> UsualRate:
         raise NearfarError(
             f"{file.path}: has nothing about {WAYS[way]} for {model}: add figures of healthy ones (docs/references.md)"
         )
-    share = None if link is None else load_experience(tuple(directories)).get(f"host.{way}.{link.kind}{link.gen}")
+    share = None if link is None else load_experience(tuple(directories)).get(f"host.{way}")
     typical = None if share is None or ceiling is None else share.typical * ceiling
     healthy = tuple(each for ranges in rows.values() for each in ranges)
     return UsualRate(way, model, tuple(others), healthy, link, ceiling, typical)
