@@ -170,7 +170,7 @@ def of_staged(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
         yield limit("host", f"staged.switch{ways}", link, weights(cell.flows), count)
     elif (carried := link_ceiling(link)) is not None:
         base, generation = count / (1 / carried + _STAGING), cpu_generation(node_type.node)
-        like = ((f"staged{ways}.{generation}", base),) if generation else ()
+        like = ((f"staged{ways}.{generation}", base),) if generation and ways else ()
         yield Limit("host", (*like, (f"staged{ways}", base)), weights(cell.flows))
     else:
         raise NotDescribed
