@@ -258,7 +258,7 @@ def _typical(
     directories: list[Path],
 ) -> Iterator[tuple[str, Reference]]:  # fmt: skip
     """What healthy machines carry from GPU to GPU over PCIe, by the name of a figure that nothing else judges: below half of it DEGRADED.
-    Of all published healthy nodes the slowest has 0.71 of it."""
+    Of all published healthy nodes the slowest has 0.74 of it."""
     node_type = known or NodeType("", made, with_nominal_rates(implied_capacities(made), made, directories))
     experience = load_experience(tuple(directories))
     for metric in figures:

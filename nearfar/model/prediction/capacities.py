@@ -105,10 +105,9 @@ def _of_uplink(name: str, link: Link | None, below: Sequence[Link]) -> Iterator[
     if link is not None:
         yield from _of_link(name, ("down", "up"), link)
         return
-    like = [{best.name: best.best for best in _of_link(name, ("down", "up"), link)} for link in below]
+    known = [best for link in below if (best := next(_of_link(name, ("down", "up"), link)).best) is not None]
+    nominal = max(known, default=None)
     for way in ("down", "up"):
-        known = [best for link in like if (best := link[f"{name}.{way}"]) is not None]
-        nominal = max(known, default=None)
         yield Capacity(f"{name}.{way}", nominal=nominal, nominal_words="" if nominal is None else _AS_BELOW)
     yield Capacity(f"{name}.both")
 
