@@ -11,6 +11,7 @@ import pytest
 
 from nearfar import cli
 from nearfar.base import NearfarError
+from nearfar.model.prediction import link_ceiling
 from nearfar.model.published_nodes import published_nodes
 from nearfar.model.typical import load_experience
 from nearfar.reproduce.library import comparisons
@@ -117,6 +118,22 @@ def test_nodes_are_predicted_from_the_others_as_well_as_the_manual_says() -> Non
     assert sum(each.in_range for each in counted) >= 0.89 * len(counted)
     wide = [each for each in counted if each.typical and each.expected and each.expected[1] > 1.42 * each.typical]
     assert not wide, wide
+
+
+def test_no_capture_is_above_what_its_link_carries() -> None:
+    """An RX 7900 XTX reaches 29.0 GB/s into host memory over PCIe 4.0 x16."""
+    for node in published_nodes(SITE):
+        for figure in (each for each in node.figures if each.cell.lone and each.cell.flows[0].kind == "host"):
+            gpu = node.node_type.node.gpu(figure.cell.flows[0].gpus[0])
+            ceiling = None if gpu is None else link_ceiling(gpu.link)
+            assert ceiling is None or figure.value <= ceiling, (node.name, str(figure))
+
+
+def test_both_ways_across_packages_carry_twice_one_way() -> None:
+    every = {(each.node.name, each.figure): each for each in comparisons(published_nodes(SITE))}
+    one, both = (every["turin-rtx-x6-mixed", f"SYS_off {way}"] for way in ("write", "both"))
+    assert both.typical == pytest.approx(2 * (one.typical or 0), rel=0.01)
+    assert one.in_range and both.in_range
 
 
 def test_kernels_have_a_share_of_their_own_of_the_link() -> None:

@@ -36,19 +36,19 @@ Experience = Mapping[str, Share]
 
 def shares_of(node: PublishedNode) -> dict[str, float]:
     """What the figures of a node say of each share: their median."""
-    found: dict[str, list[float]] = {}
+    parts: dict[str, list[float]] = {}
     for figure in (figure for figure in node.figures if not figure.set_aside):
         try:
             limits = limits_of(figure.cell, node.node_type)
         except NotDescribed:
             continue
-        for limit in _told(figure, limits):
+        for limit in _tested_limits(figure, limits):
+            rate = _rate(figure, limit)
             for name, base in limit.steps:
                 of_the_link = base == limit.steps[-1][1]
-                rate = _rate(figure, limit)
                 if name and (of_the_link or rate <= _AS_FAST_AS_THE_LINK * limit.steps[-1][1]):
-                    found.setdefault(name, []).append(rate / base)
-    return {name: median(values) for name, values in found.items()}
+                    parts.setdefault(name, []).append(rate / base)
+    return {name: median(values) for name, values in parts.items()}
 
 
 def healthy_shares(nodes: Iterable[PublishedNode]) -> dict[str, dict[str, float]]:
@@ -78,15 +78,16 @@ def experience_from(file: SiteFile) -> Experience:
     return {name: Share(**entry) for name, entry in file.data["shares"].items()}
 
 
-def _told(figure: CapturedFigure, limits: Sequence[Limit]) -> Sequence[Limit]:
+def _tested_limits(figure: CapturedFigure, limits: Sequence[Limit]) -> Sequence[Limit]:
     """The limits that the figure is of: its last for a lone copy, both ways of one pair, all with all in one place, or GPUs and the host
-    one way; for both ways of a GPU near its memory that of each way, or of the way that it is of."""
+    one way; for both ways of a GPU near its memory that of each way, or of the way that it is of; between packages, if all flows take as
+    long as those that cross."""
     cell, ways = figure.cell, {flow.direction for flow in figure.cell.flows}
     if all(flow.kind == "host" for flow in cell.flows) and len(ways) > 1:
         near = len(cell.gpus) == 1 and not any(".far" in each.name for each in limits)
         return [each for each in limits if near and ".both." in each.name and figure.flow in (None, *each.flows)]
     if figure.until_last and (between := [each for each in limits if each.steps[-1][0] == "across"]):
-        return between  # all flows take as long as those between the packages
+        return between
     one_place = limits[-1].steps[0][0].startswith("fan") and all(each.name.startswith("g") for each in limits)
     one_pair = len(cell.flows) == 2 and cell.flows[0].source == cell.flows[1].destination
     return limits[-1:] if cell.lone or one_pair or one_place or cell.flows[0].kind == "host" else ()
