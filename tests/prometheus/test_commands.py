@@ -9,7 +9,7 @@ import pytest
 
 from nearfar import cli
 from nearfar.run import validation
-from nearfar.slurm.sweep import job_script, node_run
+from nearfar.slurm.sweep import node_run, slurm_jobs
 from tests.prometheus import made_runs
 
 
@@ -53,4 +53,4 @@ def test_a_job_of_a_sweep(tmp_path: Path, textfiles: Path, monkeypatch: pytest.M
 
 def test_jobs_are_told_the_directory(tmp_path: Path) -> None:
     given = {"NEARFAR_PROGRAMS": str(tmp_path), "NEARFAR_METRICS": "/var/lib/textfiles"}
-    assert job_script.environment(given)["NEARFAR_METRICS"] == "/var/lib/textfiles"
+    assert slurm_jobs.environment(given)["NEARFAR_METRICS"] == "/var/lib/textfiles"

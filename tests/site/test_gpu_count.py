@@ -12,7 +12,7 @@ from nearfar.model.prediction import load_node_type
 from nearfar.site import gpu_count
 from nearfar.site.systems import Partition
 from nearfar.slurm.controller.node_state import parse_nodes
-from nearfar.slurm.sweep import job_script
+from nearfar.slurm.sweep import slurm_jobs
 from nearfar.topology import Gpu
 from tests.checks.test_checks import reframe
 from tests.conftest import CHECKOUT
@@ -77,7 +77,7 @@ def test_the_sites_own_word() -> None:
 )
 def test_slurms_number(listed: str, count: int) -> None:
     (node,) = parse_nodes(f"NodeName=n1 Arch=x86_64\n   Gres={listed}\n   State=IDLE ThreadsPerCore=1\n\n").values()
-    assert job_script.gpus(job_script.gres(node)) == count
+    assert slurm_jobs.gpus(slurm_jobs.gres(node)) == count
 
 
 def test_reframe_by_hand_on_a_partition_with_gpus_and_a_node_without(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from nearfar.slurm.results import RunInfo, parted, publish_result, result
-from nearfar.slurm.sweep import SweepJob, job_script
+from nearfar.slurm.sweep import SweepJob, slurm_jobs
 from tests.conftest import CHECKOUT
 from tests.data.runs import delivered
 from tests.support import sweeping
@@ -29,7 +29,7 @@ def stand_in(site_directory: Path) -> None:
 def main(results: str, sweep: str, level: str, node: str, attempt: str) -> None:
     """Write a run, and hand it over."""
     number, now = os.environ.get("SLURM_JOB_ID", ""), utc(time.time())
-    job_script.refuse_second(Path(results), sweep, SweepJob(parted(node), int(attempt)))
+    slurm_jobs.refuse_second(Path(results), sweep, SweepJob(parted(node), int(attempt)))
     files = [Path(results).parent / f"{name}.fault" for name in (node, "all")]
     faults = [word for path in files if path.exists() for word in path.read_text().split()]
     with tempfile.TemporaryDirectory() as folder:
@@ -38,7 +38,7 @@ def main(results: str, sweep: str, level: str, node: str, attempt: str) -> None:
         about = RunInfo(
             nodes=parted(node), hostname=node, level=level, sweep=sweep, started=now, ended=now, slurm=slurm
         )
-        job_script.check_seen(Path(results), sweep)
+        slurm_jobs.check_seen(Path(results), sweep)
         publish_result.leave(run, result.place(Path(results), sweep, node, int(attempt)), about)
 
 

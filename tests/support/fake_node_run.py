@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from nearfar.slurm.results import RunInfo, parted, publish_result, result
-from nearfar.slurm.sweep import SweepJob, job_script
+from nearfar.slurm.sweep import SweepJob, slurm_jobs
 from tests.support.node_results import utc
 from tests.support.pair_results import figure, verdict_of
 
@@ -24,7 +24,7 @@ def main(results: str, sweep: str, level: str, node: str, attempt: str) -> None:
     slow = suspects & set(node.split("+")) or node == os.environ.get("FAKE_SLOW_PAIR")
     host, now = socket.gethostname(), utc(time.time())
     number = os.environ.get("SLURM_JOB_ID", "")
-    job_script.refuse_second(Path(results), sweep, SweepJob(parted(node), int(attempt)))
+    slurm_jobs.refuse_second(Path(results), sweep, SweepJob(parted(node), int(attempt)))
     with open(Path(results) / sweep / "measured", "a", encoding="utf-8") as stream:
         stream.write(f"{node} {attempt} {number}\n")
     time.sleep(float(os.environ.get("FAKE_SECONDS", "0")))
@@ -38,7 +38,7 @@ def main(results: str, sweep: str, level: str, node: str, attempt: str) -> None:
         about = RunInfo(
             nodes=parted(node), hostname=host, level=level, sweep=sweep, started=now, ended=now, slurm=slurm
         )
-        job_script.check_seen(Path(results), sweep)
+        slurm_jobs.check_seen(Path(results), sweep)
         publish_result.leave(run, result.place(Path(results), sweep, node, int(attempt)), about)
 
 

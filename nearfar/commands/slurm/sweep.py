@@ -19,10 +19,9 @@ from nearfar.slurm.sweep import (
     Sweep,
     begin_or_resume,
     job_loop,
-    job_script,
     merge,
     pair_rounds,
-    slurmctld,
+    slurm_jobs,
 )
 from nearfar.slurm.trust import go_on_as_owner
 
@@ -119,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
     _refuse_misuse(args)
     results = (args.results or reports_directory() / "sweeps").absolute()
     go_on_as_owner(results)
-    slurm = Slurm(job_script.for_sbatch(os.environ))
+    slurm = Slurm(slurm_jobs.for_sbatch(os.environ))
     slurm.version()  # too old a one is refused before all else
     if args.dry_run:
         begin_or_resume.refuse_forgeable(results)
@@ -168,7 +167,7 @@ def _how_to_go_on(sweep: Sweep) -> None:
     name, where = shlex.quote(sweep.name), shlex.quote(str(sweep.results))
     left = f"{count} jobs stay in Slurm and leave their results" if count else "no job is left in Slurm"
     left = "1 job stays in Slurm and leaves its result" if count == 1 else left
-    slurmctld.print_line(f"{left}; continue: nearfar slurm sweep --resume {name} --results {where}")
+    slurm_jobs.print_line(f"{left}; continue: nearfar slurm sweep --resume {name} --results {where}")
     if count:
         chosen = f"""awk 'index($2, "{sweep.job_prefix}") == 1 {{print $1}}'"""
-        slurmctld.print_line(f"or end them: squeue --me --noheader --format='%i %j' | {chosen} | xargs scancel")
+        slurm_jobs.print_line(f"or end them: squeue --me --noheader --format='%i %j' | {chosen} | xargs scancel")

@@ -6,5 +6,4 @@ Needs: base, cells, site, slurm.controller.
 from __future__ import annotations
 
 from . import messages, objections, reasons
-from .caps import DrainCaps
-from .objections import carries, died, drained_by_prolog, drained_by_us, objection_to_drain, our_reason
+from .objections import DrainCaps, carries, died, drained_by_prolog, drained_by_us, objection_to_drain, our_reason

@@ -27,8 +27,7 @@ from nearfar.slurm.act import read_policy
 from nearfar.slurm.controller import NodeState, Slurm, node_names
 from nearfar.slurm.trust import Trust, refuse_changeable, refuse_changeable_tree
 
-from .installed import Installed, changes, rendered
-from .options import ON_NODES, PARTS, InstallOptions
+from .installed import ON_NODES, PARTS, Installed, InstallOptions, changes, rendered
 
 #: Seconds that Slurm, systemd and Python have for an answer.
 _PATIENCE = 10.0

@@ -6,8 +6,8 @@ Needs: base, topology, mpi.osu, question, verdict, site, history, report, report
 slurm.results, slurm.trust.
 """
 
-from . import job_script, slurmctld, sweep_file
-from .slurmctld import Pace
+from . import slurm_jobs, sweep_file
+from .slurm_jobs import Pace
 from .sweep_file import CHOICES, LEVELS, Level, Sweep, SweepJob
 
 #: Modules that only those load who need them.

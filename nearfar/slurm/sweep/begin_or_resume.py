@@ -19,8 +19,8 @@ from nearfar.slurm.controller import ORIGIN, NodeState, Slurm, node_names, reser
 from nearfar.slurm.results import make_for_all
 from nearfar.slurm.trust import own
 
-from . import job_script, slurmctld, sweep_file
-from .slurmctld import JobState, partition_nodes
+from . import slurm_jobs, sweep_file
+from .slurm_jobs import JobState, partition_nodes
 from .sweep_file import LEVELS, Sweep, jobs_for
 
 
@@ -110,7 +110,7 @@ def new_sweep(
     """A sweep that has yet to begin in the directory ``results``; a nightly run without idle nodes has no jobs. ``nodes`` is a list in
     Slurm's form; None: all of the partition or reservation. ``minutes`` and ``hours`` None: as the level has them. ``name`` None: the time
     and the level. ``kept``: further fields of the sweep. Raises ``NearfarError`` for what cannot be measured so."""
-    environment = job_script.environment(os.environ)
+    environment = slurm_jobs.environment(os.environ)
     if nodes is not None:
         node_names.listed(nodes, "--nodes")
     now = time.time()
@@ -126,7 +126,7 @@ def new_sweep(
         )
     names = choose(slurm, partition, nodes, reservation)
     if options:
-        slurmctld.refuse_misused(slurm, options)
+        slurm_jobs.refuse_misused(slurm, options)
     known = slurm.nodes()
     busy = {node: why for node in names if (why := occupation(known.get(node))) is not None}
     if idle_only:
@@ -137,7 +137,7 @@ def new_sweep(
         **kept, partition=partition, level=level, reservation=reservation, options=tuple(options), idle_only=idle_only,
         folder=results / name, minutes=minutes, started=now, deadline=now + hours * 3600, environment=environment,
         command=("nearfar", *sys.argv[1:]), jobs=jobs_for((node,) for node in names),
-        gres={node: listed for node in names if node in known and (listed := job_script.gres(known[node]))},
+        gres={node: listed for node in names if node in known and (listed := slurm_jobs.gres(known[node]))},
         left_out=busy if idle_only else {}, cluster=slurm.cluster(),
     )  # fmt: skip
 
@@ -170,7 +170,7 @@ def dry_run(sweep: Sweep) -> str:
     if sweep.mpi_pairs:
         lines.append("then MPI between pairs of the nodes that are well")
     if waiting:
-        lines.append(f"the first: sbatch {shlex.join(job_script.submission(sweep, waiting[0], sweep.started))}")
+        lines.append(f"the first: sbatch {shlex.join(slurm_jobs.submission(sweep, waiting[0], sweep.started))}")
     return "\n".join(lines)
 
 
@@ -215,9 +215,9 @@ def begin(sweep: Sweep) -> Sweep:
         shutil.rmtree(beside, ignore_errors=True)  # who began one was killed
         beside.mkdir()
         beside.chmod(0o755)
-        for name in (job_script.JOBS, "nodes"):
+        for name in (slurm_jobs.JOBS, "nodes"):
             make_for_all(beside / name)
-        job_script.text(sweep)  # a template that is wrong is told now
+        slurm_jobs.text(sweep)  # a template that is wrong is told now
         files.write_atomically(beside / sweep_file.FILE, sweep.text, _ELSEWHERE, mode=0o644)
         os.rename(beside, folder)
     except OSError as error:
@@ -236,7 +236,7 @@ def resume(results: Path, name: str, slurm: Slurm) -> Sweep:
         raise NearfarError(f"sweep {name} is of cluster {sweep.cluster}, and this host's Slurm is {here}: {words}")
     if sweep.through and (sweep.merged or not sweep.mpi_pairs):
         return sweep
-    adopt(sweep, slurmctld.jobs(slurm, sweep.lanes.values()))
+    adopt(sweep, slurm_jobs.jobs(slurm, sweep.lanes.values()))
     now = time.time()
     return replace(sweep, merged=False, started=now, deadline=now + (sweep.deadline - sweep.started))
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from nearfar.base import CouldNotJudge, NearfarError, write_atomically
 from nearfar.slurm.controller import NodeState, Slurm
 
-from . import begin_or_resume, job_script, slurmctld, sweep_file
+from . import begin_or_resume, slurm_jobs, sweep_file
 from .begin_or_resume import first_objection, occupation, refusal
 from .outcome import outcome
-from .slurmctld import JobState, Pace, passing, print_line
+from .slurm_jobs import JobState, Pace, passing, print_line
 from .sweep_file import WITHDRAWN, Sweep, SweepJob
 
 
@@ -76,7 +76,7 @@ class SweepLoop:
         self._asked_at, self._interval = self.clock(), min(1.5 * self._interval, self.pace.jobs)
         try:
             if self._outstanding or self._doubtful:
-                self._take_over(slurmctld.jobs(self.slurm, self.sweep.lanes.values()))
+                self._take_over(slurm_jobs.jobs(self.slurm, self.sweep.lanes.values()))
             queued = any(job.queued for job in self.sweep.jobs.values())
             if queued and self.clock() - self._nodes_at >= self.pace.nodes:
                 self._nodes, self._nodes_at = self.slurm.nodes(), self.clock()
@@ -150,9 +150,9 @@ class SweepLoop:
         blind = self._doubtful or self._away or not self._nodes
         if job is None or blind or self.clock() < self._submit_at or self.now() >= self.sweep.deadline:
             return
-        job_script.set_output_aside(self.sweep.folder, job)
+        slurm_jobs.set_output_aside(self.sweep.folder, job)
         try:
-            job.job_id = slurmctld.submit(self.slurm, job_script.submission(self.sweep, job, self.now()))
+            job.job_id = slurm_jobs.submit(self.slurm, slurm_jobs.submission(self.sweep, job, self.now()))
             job.state = "PENDING"
         except NearfarError as error:
             words = str(error)
@@ -173,7 +173,7 @@ def measure(sweep: Sweep, slurm: Slurm, pace: Pace, watch: bool = True) -> None:
     locked by the caller."""
     sweep.save()
     # The sweep may be in another place than it was begun in.
-    write_atomically(sweep.folder / job_script.SCRIPT, job_script.text(sweep), "name another --results DIR", mode=0o644)
+    write_atomically(sweep.folder / slurm_jobs.SCRIPT, slurm_jobs.text(sweep), "name another --results DIR", mode=0o644)
 
     def say(job: SweepJob) -> None:
         one, ended = outcome(sweep, job), sum(each.ended for each in sweep.jobs.values())

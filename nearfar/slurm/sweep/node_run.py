@@ -22,7 +22,7 @@ from nearfar.run import expected_cases, validation
 from nearfar.site import SYSTEM, gpu_count, systems
 from nearfar.slurm.results import RunInfo, publish_result, result
 
-from . import job_script
+from . import slurm_jobs
 from .sweep_file import LEVELS, PAIR, SweepJob
 
 
@@ -39,7 +39,7 @@ def run(
         raise CouldNotJudge(f"this is node {here}, and the job is for {job.name}; nothing was measured")
     _check_programs()
     if "SLURM_JOB_ID" in os.environ:
-        job_script.refuse_second(results, sweep, job)
+        slurm_jobs.refuse_second(results, sweep, job)
     began, started = time.monotonic(), time.time()
     # The ranks of a pair's other node read files too.
     shared = results / sweep if len(job.nodes) > 1 else None
@@ -63,7 +63,7 @@ def run(
         info = RunInfo(nodes=job.nodes, hostname=socket.gethostname(), level=level, sweep=sweep, started=utc_text(started),
                        ended=utc_text(started + time.monotonic() - began), slurm=_job())  # fmt: skip
         if info.slurm is not None:
-            job_script.check_seen(results, sweep)
+            slurm_jobs.check_seen(results, sweep)
         return publish_result.leave(run_directory, place, info)
 
 

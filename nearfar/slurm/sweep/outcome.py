@@ -10,7 +10,7 @@ from nearfar.base import ORDER, NearfarError, plural, worst
 from nearfar.slurm.results import NodeResult, result, results_directory
 from nearfar.slurm.trust import own
 
-from . import job_script
+from . import slurm_jobs
 from .sweep_file import Sweep, SweepJob
 
 #: Slurm's reasons for a job that its node could not start.
@@ -77,7 +77,7 @@ def outcome(sweep: Sweep, job: SweepJob) -> Outcome:
             return _with_result(job, result.read(place, own(sweep.results)), tuple(notes))
         except NearfarError as error:
             notes.append(str(error))
-    last = job_script.last_line(job_script.output(sweep.folder, job))
+    last = slurm_jobs.last_line(slurm_jobs.output(sweep.folder, job))
     return Outcome(job, "INDETERMINATE", notes[0] if notes else _without_result(job, last), notes=tuple(notes))
 
 

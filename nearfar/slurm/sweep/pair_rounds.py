@@ -15,7 +15,7 @@ from nearfar.slurm.results import Pair
 
 from . import job_loop
 from .outcome import Outcome, outcomes
-from .slurmctld import Pace, print_line
+from .slurm_jobs import Pace, print_line
 from .sweep_file import LEVELS, PAIR, Sweep, jobs_for
 
 #: Disjoint pairs, suspects again, and those that still lack a second partner.

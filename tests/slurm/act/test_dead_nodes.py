@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.slurm.act import ActOptions, retesting
+from nearfar.slurm.act import ActOptions, repairs
 from nearfar.slurm.drains import reasons
 from nearfar.slurm.findings import runs_of_sweep
 from nearfar.slurm.ledger import CheckRun
@@ -55,7 +55,7 @@ def test_ours_when_it_is_back(site: Site, monkeypatch: pytest.MonkeyPatch, capsy
         leave(site.results, "n2", "00000010", at=time.time(), sweep="again")
         return runs_of_sweep(site.results, "again", options.policy, time.time())[0]
 
-    monkeypatch.setattr(retesting, "_measure", measure)
+    monkeypatch.setattr(repairs, "_measure", measure)
     assert site.run("retest", "n2") == 0
     site.slurm.wait("n2", lambda node: node.idle, 30)
     assert site.act() == 0 and site.drained() == []

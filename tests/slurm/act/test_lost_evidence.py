@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.slurm.act import Repaired, RetestOptions, retest, retesting
+from nearfar.slurm.act import Repaired, RetestOptions, repairs, retest
 from nearfar.slurm.controller import reservations
 from nearfar.slurm.findings import runs_of_sweep
 from nearfar.slurm.ledger import CheckRun
@@ -38,7 +38,7 @@ def retested(
         meanwhile()
         return runs_of_sweep(fleet.results, "again", fleet.policy, time.time())[0]
 
-    monkeypatch.setattr(retesting, "_measure", measure)
+    monkeypatch.setattr(repairs, "_measure", measure)
     [result] = retest(RetestOptions(node, "accept", "all", None), fleet.options, fleet.slurm, print)
     return result
 

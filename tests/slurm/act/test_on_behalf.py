@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nearfar.base import NearfarError
-from nearfar.slurm.act import admin_host, retesting
+from nearfar.slurm.act import admin_host, repairs
 from nearfar.slurm.ledger import Ledger, actions
 from nearfar.slurm.trust import go_on_as_owner
 from tests.support import sweeping
@@ -125,19 +125,19 @@ def test_who_may_not_is_told_the_whole_line(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(
         NearfarError, match=r"belongs to daemon: run it as root \(sudo nearfar slurm retest n2 --level quick\)"
     ):
-        retesting._measuring_user(results, state)
+        repairs._measuring_user(results, state)
     os.chown(state, DAEMON, DAEMON)
     with pytest.raises(
         NearfarError, match=r"run it as daemon \(sudo -u daemon nearfar slurm retest n2 --level quick\)"
     ):
-        retesting._measuring_user(results, state)
+        repairs._measuring_user(results, state)
     with pytest.raises(
         NearfarError, match=r"run it as that user \(sudo -u daemon nearfar slurm retest n2 --level quick\)"
     ):
         admin_host.prepare(state)
     os.chown(state, 1234, 1234)
     with pytest.raises(NearfarError, match=f"or root the ledger: chown -R root {state}"):
-        retesting._measuring_user(results, state)
+        repairs._measuring_user(results, state)
 
 
 def test_a_user_whom_this_machine_does_not_know(tmp_path: Path) -> None:

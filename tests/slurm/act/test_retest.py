@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.slurm.act import ActOptions, quarantine, retesting
+from nearfar.slurm.act import ActOptions, quarantine, repairs
 from nearfar.slurm.controller import reservations
 from nearfar.slurm.findings import runs_of_sweep
 from nearfar.slurm.ledger import CheckRun
@@ -42,7 +42,7 @@ def measuring(site: Site, monkeypatch: pytest.MonkeyPatch, measured: Measured) -
         measured(site, names, reservation)
         return runs_of_sweep(site.results, "again", options.policy, time.time())[0]
 
-    monkeypatch.setattr(retesting, "_measure", measure)
+    monkeypatch.setattr(repairs, "_measure", measure)
 
 
 def left(site: Site, node: str, run: str, **found: object) -> None:

@@ -12,8 +12,8 @@ import pytest
 from nearfar.base import Finding
 from nearfar.site import HEALTH, Policy
 from nearfar.site.drain_policy import DrainSteps
-from nearfar.slurm.act import retesting
-from nearfar.slurm.act.retesting import Suspect, covered
+from nearfar.slurm.act import repairs
+from nearfar.slurm.act.repairs import Suspect, covered
 from nearfar.slurm.ledger import CheckRun, Evidence, LedgerAction, actions
 
 NOW = time.time()
@@ -68,7 +68,7 @@ def judged(
     """Whether the node passes, and why."""
     known = LedgerAction(1, 1.0, actions.DRAIN, "n1", reason=REASON, check="host_device_check", finding=finding)
     drained = None if delivered else known
-    drain, why = retesting.judge(Suspect("n1", REASON, drained, open_), runs, POLICY)
+    drain, why = repairs.judge(Suspect("n1", REASON, drained, open_), runs, POLICY)
     return drain is None, why
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from nearfar.base.errors import CouldNotJudge
-from nearfar.slurm.act import RetestOptions, quarantine, retesting
+from nearfar.slurm.act import RetestOptions, quarantine, repairs
 from nearfar.slurm.controller import reservations
 from nearfar.slurm.controller.scontrol import Slurm
 from nearfar.slurm.ledger import CheckRun, Ledger, actions, evidence_in
@@ -105,9 +105,9 @@ def tried(place: Path, verdict: str, steps: int | None, after: bool, keeps: bool
     run = CheckRun("n1", "host_device_check", "00000009", now, now, verdict, level="accept", system="vm")
     process, request = Process(steps, after), RetestOptions("n1", "accept", None, None)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(retesting, "_measure", lambda *_: process.step(lambda: [run]))
-        patch.setattr(retesting, "covered", lambda *_: True)
-        done_by(process, fleet, lambda slurm: retesting.retest(request, fleet.options, slurm, lambda line: None))
+        patch.setattr(repairs, "_measure", lambda *_: process.step(lambda: [run]))
+        patch.setattr(repairs, "covered", lambda *_: True)
+        done_by(process, fleet, lambda slurm: repairs.retest(request, fleet.options, slurm, lambda line: None))
     return process, fleet
 
 

@@ -112,7 +112,7 @@ def site(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     monkeypatch.setenv("NEARFAR_SITE", str(tmp_path / "site"))
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     # The published files are looked at by other tests.
-    for module in ("nearfar.slurm.install.doctor", "nearfar.slurm.act.view"):
+    for module in ("nearfar.slurm.install.doctor", "nearfar.slurm.act.one_call"):
         monkeypatch.setattr(f"{module}.site_directories", lambda: [tmp_path / "site"])
     return Site(tmp_path, capsys)
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from nearfar.base.errors import CouldNotJudge
-from nearfar.slurm.sweep import SweepJob, job_script
+from nearfar.slurm.sweep import SweepJob, slurm_jobs
 from tests.support.node_results import leave
 from tests.support.sweeping import planned
 from tests.support.taking_in import take_in
@@ -90,13 +90,13 @@ def test_a_sweep_that_was_renamed_or_restored_counts(results: Path, tmp_path: Pa
 
 def test_of_two_jobs_for_one_attempt_one_leaves_a_result(results: Path) -> None:
     (results / "s/jobs").mkdir()
-    job_script.refuse_second(results, "s", SweepJob(("n3",)))
+    slurm_jobs.refuse_second(results, "s", SweepJob(("n3",)))
     with pytest.raises(
         CouldNotJudge, match="nodes/n1/1: there is a result already; it is kept, and this job measured nothing"
     ):
-        job_script.refuse_second(results, "s", SweepJob(("n1",)))
+        slurm_jobs.refuse_second(results, "s", SweepJob(("n1",)))
     with pytest.raises(CouldNotJudge, match="gone/jobs: not there for this node; is its file system mounted here"):
-        job_script.refuse_second(results, "gone", SweepJob(("n3",)))
+        slurm_jobs.refuse_second(results, "gone", SweepJob(("n3",)))
     assert not (results / "gone").exists()
 
 

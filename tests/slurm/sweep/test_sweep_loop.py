@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.slurm.controller.node_state import NodeState
-from nearfar.slurm.sweep import begin_or_resume, job_script, outcome, slurmctld, sweep_file
+from nearfar.slurm.sweep import begin_or_resume, outcome, slurm_jobs, sweep_file
 from nearfar.slurm.sweep.job_loop import SweepLoop
-from nearfar.slurm.sweep.slurmctld import JobState, Pace
+from nearfar.slurm.sweep.slurm_jobs import JobState, Pace
 from nearfar.slurm.sweep.sweep_file import Sweep
 from tests.support.sweeping import planned
 
@@ -341,7 +341,7 @@ def test_a_nightly_job_makes_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 )
 def test_all_gres_of_a_node_are_asked_for(listed: list[str]) -> None:
     """But shares of a GPU: who has the GPUs cannot have these too."""
-    asked = job_script.gres(NodeState("n", "IDLE", fields={"Gres": ",".join(listed)}))
+    asked = slurm_jobs.gres(NodeState("n", "IDLE", fields={"Gres": ",".join(listed)}))
     kinds = [entry.split(":")[0] for entry in listed if not entry.startswith("shard")]
     assert [entry.split(":")[0] for entry in asked.split(",") if entry] == kinds
     assert "(" not in asked and "no_consume" not in asked
@@ -350,7 +350,7 @@ def test_all_gres_of_a_node_are_asked_for(listed: list[str]) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
 def test_whatever_squeue_says_is_a_job_or_an_error(line: str) -> None:
     try:
-        job = slurmctld._job(line)
+        job = slurm_jobs._job(line)
     except CouldNotJudge:
         return
     assert isinstance(job, JobState) and str(job.job_id).isdigit()

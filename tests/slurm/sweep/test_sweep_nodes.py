@@ -11,7 +11,7 @@ import pytest
 from nearfar.base.errors import CouldNotJudge
 from nearfar.slurm.controller.node_state import NodeState, parse_nodes
 from nearfar.slurm.controller.scontrol import Slurm
-from nearfar.slurm.sweep import begin_or_resume, slurmctld
+from nearfar.slurm.sweep import begin_or_resume, slurm_jobs
 from tests.conftest import CHECKOUT
 
 GUIDE = CHECKOUT / "docs/slurm.md"
@@ -80,8 +80,8 @@ def test_a_controller_that_nobody_knows(tmp_path: Path) -> None:
     )
     made_up.chmod(0o755)
     with pytest.raises(CouldNotJudge, match='Unable to resolve "nowhere"') as told:
-        slurmctld.partition_nodes(Slurm({"PATH": str(tmp_path)}), "gpu")
-    assert not slurmctld.passing(told.value)
+        slurm_jobs.partition_nodes(Slurm({"PATH": str(tmp_path)}), "gpu")
+    assert not slurm_jobs.passing(told.value)
 
 
 # The lock of a results directory.

@@ -18,7 +18,7 @@ from nearfar.commands import slurm
 from nearfar.site.systems import Partition, System, within_job
 from nearfar.slurm.results import publish_result, result
 from nearfar.slurm.results.result import RunInfo
-from nearfar.slurm.sweep import begin_or_resume, job_script, merge, outcome
+from nearfar.slurm.sweep import begin_or_resume, merge, outcome, slurm_jobs
 from nearfar.slurm.sweep.sweep_file import Sweep, SweepJob
 from tests.data.runs import synthetic
 from tests.support.sweeping import planned
@@ -84,7 +84,7 @@ def test_a_finding_of_the_fleet_is_of_no_node(sweep: Sweep, tmp_path: Path, monk
 
 
 def test_a_sweep_that_accepts_degraded_tells_its_jobs(sweep: Sweep) -> None:
-    lines = [job_script.text(each) for each in (sweep, replace(sweep, accept_degraded=True))]
+    lines = [slurm_jobs.text(each) for each in (sweep, replace(sweep, accept_degraded=True))]
     assert ["--accept-degraded" in text for text in lines] == [False, True]
 
 
@@ -115,7 +115,7 @@ def test_a_history_that_cannot_be_asked_is_a_note(
 
 
 def test_what_a_job_said_last_is_told(sweep: Sweep, tmp_path: Path) -> None:
-    path = job_script.output(sweep.folder, sweep.jobs["n3"])
+    path = slurm_jobs.output(sweep.folder, sweep.jobs["n3"])
     path.parent.mkdir()
     path.write_text("nearfar: quick_check ...\nslurmstepd: error: *** JOB 3 ON n3 CANCELLED ***\n\n")
     (one,) = [one for one in merge.merge(sweep).outcomes if one.name == "n3"]
@@ -127,9 +127,9 @@ def test_what_a_job_said_last_is_told(sweep: Sweep, tmp_path: Path) -> None:
 def test_a_warning_of_the_sites_files_is_no_last_word(tmp_path: Path) -> None:
     said = tmp_path / "n3.out"
     said.write_text("nearfar: mine.yaml:1: warning: provenance: tuned: no stamp\n")
-    assert job_script.last_line(said) == ""
+    assert slurm_jobs.last_line(said) == ""
     said.write_text("nearfar: peer_check ...\nnearfar: mine.yaml:1: warning: provenance: tuned: no stamp\n")
-    assert job_script.last_line(said) == "nearfar: peer_check ..."
+    assert slurm_jobs.last_line(said) == "nearfar: peer_check ..."
 
 
 def test_whatever_the_umask_results_are_believed(tmp_path: Path) -> None:
