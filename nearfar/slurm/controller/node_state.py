@@ -25,9 +25,6 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII)
 _CONTINUED = re.compile(r" {4,}(?=\S|$)")
 #: Flags that say where a node came from, not what it does.
 ORIGIN = frozenset({"CLOUD", "DYNAMIC_NORM", "DYNAMIC_FUTURE"})
-#: Older forms of a state's flags, one character behind it.
-_MARKS = {"*": "NOT_RESPONDING", "~": "POWERED_DOWN", "#": "POWERING_UP", "%": "POWERING_DOWN", "$": "MAINTENANCE",
-          "@": "REBOOT_REQUESTED", "^": "REBOOT_ISSUED", "!": "POWER_DOWN", "-": "PLANNED"}  # fmt: skip
 #: The states and flags of Slurm 22.05 to 26.05 (node_states and node_state_flags of slurm_protocol_defs.c), and older names.
 _BASES = frozenset(["DOWN", "IDLE", "ALLOCATED", "ERROR", "MIXED", "FUTURE", "UNKNOWN"])
 _FLAGS = frozenset([
@@ -189,28 +186,16 @@ def _node(lines: list[str]) -> NodeState:
     comment = printable_lines("\n".join(texts["Comment"])) if "Comment" in texts else None
     if not name or not re.match("[A-Z]", state):
         raise CouldNotJudge(f"scontrol shows node '{name}' without a state; nothing is concluded from half an answer")
-    base, flags = state_of(state)
+    base, *flags = state.split("+")
     reason, by, at = _reason(texts.get("Reason"))
     for key in set(_TEXTS) & set(texts) - {"Reason", "Comment"}:
         fields[key] = "\n".join(texts[key]).strip()
     partitions = fields.get("Partitions", "")
     return NodeState(
-        name=name, base=base, flags=flags, reason=reason, reason_by=by, reason_at=at,
+        name=name, base=base, flags=frozenset(flags), reason=reason, reason_by=by, reason_at=at,
         comment=None if comment == "(null)" else comment,  # sinfo says so of a node without one
         partitions=tuple(part for part in partitions.split(",") if part and part != "(null)"), fields=fields,
     )  # fmt: skip
-
-
-def state_of(words: str) -> tuple[str, frozenset[str]]:
-    """The base state and the flags of ``IDLE+DRAIN*``."""
-    flags = set()
-    parts = words.split("+")
-    for index, part in enumerate(parts):
-        while part and part[-1] in _MARKS:
-            flags.add(_MARKS[part[-1]])
-            part = part[:-1]
-        parts[index] = part
-    return parts[0], frozenset(flags | set(filter(None, parts[1:])))
 
 
 def _reason(lines: list[str] | None) -> tuple[str | None, str | None, datetime | None]:

@@ -79,8 +79,8 @@ def test_lines_of_a_reason_are_never_taken_for_a_node() -> None:
 @pytest.mark.parametrize(
     ("state", "words", "idle", "down"),
     [
-        ("IDLE", "IDLE", True, False), ("IDLE*", "IDLE+NOT_RESPONDING", False, True), ("IDLE~", "IDLE+POWERED_DOWN", False, False),
-        ("DOWN*+DRAIN", "DOWN+DRAIN+NOT_RESPONDING", False, True), ("IDLE+PLANNED", "IDLE+PLANNED", False, False),
+        ("IDLE", "IDLE", True, False), ("IDLE+NOT_RESPONDING", "IDLE+NOT_RESPONDING", False, True),
+        ("DOWN+NOT_RESPONDING+DRAIN", "DOWN+DRAIN+NOT_RESPONDING", False, True), ("IDLE+PLANNED", "IDLE+PLANNED", False, False),
         ("MIXED+DRAIN+COMPLETING", "MIXED+COMPLETING+DRAIN", False, False),
     ],
 )  # fmt: skip
