@@ -30,14 +30,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--attempt", metavar="N", type=int, default=1, help="number of this attempt (default: 1)")
     parser.add_argument("--gpus", metavar="N", type=int, help="GPUs that Slurm has here (default: the job's)")
     parser.add_argument("--level", choices=CHOICES, default="accept", help="what is measured (default: accept)")
-    parser.add_argument("--accept-degraded", action="store_true", help="with the level accept: accept a DEGRADED node")
     metrics_option.add(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure, hand over, and print where."""
     job = SweepJob(parted(args.node), args.attempt)
-    place = node_run.run(args.results.absolute(), args.sweep, job, args.level, args.gpus, args.accept_degraded)
+    place = node_run.run(args.results.absolute(), args.sweep, job, args.level, args.gpus)
     if len(job.nodes) == 1:  # what a pair measured is no node's
         metrics_option.write(args, lambda to: run_metrics.write(place, to))
     print(place)

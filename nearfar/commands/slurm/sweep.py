@@ -52,7 +52,6 @@ _NICE = 100000
 #: Options that a sweep is begun with, and keeps.
 _OF_THE_BEGINNING = (
     "nodes", "reservation", "idle", "level", "max_jobs", "name", "time", "deadline", "sbatch", "mpi_pairs",
-    "accept_degraded",
 )  # fmt: skip
 #: Minutes that a sweep or a job may be given: a year.
 _LONGEST = 366 * 24 * 60
@@ -73,8 +72,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--mpi-pairs", action="store_true",
         help="afterwards measure MPI between pairs of nodes that passed, and slow nodes again with a good partner")  # fmt: skip
     add("--level", choices=CHOICES, help=f"what is measured: {levels} (default: {_LEVEL}; with --idle: {_LEVEL_IDLE})")
-    add("--accept-degraded", action="store_true",
-        help="with the level accept: DEGRADED gives exit code 0; the page lists the figures")  # fmt: skip
     add("--max-jobs", metavar="N", type=positive,
         help=f"jobs that run at a time, at most (default: {_MAX_JOBS}; with --idle: {_MAX_JOBS_IDLE})")  # fmt: skip
     add("--results", metavar="DIR", type=Path,
@@ -108,9 +105,6 @@ def _refuse_misuse(args: argparse.Namespace) -> None:
     if args.idle and args.no_wait:
         why = "only a sweep that watches takes back the jobs of nodes that other jobs want"
         raise NearfarError(f"--no-wait: not with --idle: {why}; leave one of them out")
-    level = args.level or (_LEVEL_IDLE if args.idle else _LEVEL)
-    if args.accept_degraded and not LEVELS[level].acceptance:
-        raise NearfarError(f"--accept-degraded: the level {level} accepts nothing; leave it out, or add --level accept")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -137,7 +131,7 @@ def _sweep(args: argparse.Namespace, slurm: Slurm, results: Path) -> Sweep:
     level, most = (_LEVEL_IDLE, _MAX_JOBS_IDLE) if args.idle else (_LEVEL, _MAX_JOBS)
     return begin_or_resume.new_sweep(
         slurm, results, partition=args.partition, level=args.level or level, max_jobs=args.max_jobs or most, reservation=args.reservation,
-        options=(*([f"--nice={_NICE}"] if args.idle else []), *args.sbatch), idle_only=args.idle, accept_degraded=args.accept_degraded,
+        options=(*([f"--nice={_NICE}"] if args.idle else []), *args.sbatch), idle_only=args.idle,
         nodes=args.nodes, name=args.name, minutes=args.time, hours=args.deadline, mpi_pairs=args.mpi_pairs,
     )  # fmt: skip
 

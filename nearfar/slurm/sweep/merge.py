@@ -25,7 +25,7 @@ from nearfar.base import (
     worst,
     write_atomically,
 )
-from nearfar.report import acceptance_note, batch
+from nearfar.report import batch
 from nearfar.report.batch import Batch, BatchNode, Distributions
 from nearfar.slurm.controller import node_names
 from nearfar.slurm.results import NodeResult, Pair
@@ -71,15 +71,7 @@ class Merged:
             fleet += pair_rounds.notes(self.outcomes, self.pairs)
         elif self.sweep.mpi_pairs:
             fleet.append("MPI between nodes was not measured: fewer than two nodes are well by themselves")
-        return [*fleet, *self._about_acceptance]
-
-    @property
-    def _about_acceptance(self) -> list[str]:
-        if self.verdict != "DEGRADED" or not LEVELS[self.sweep.level].acceptance:
-            return []
-        nodes = [one.name for one in self.outcomes if one.verdict == "DEGRADED"]
-        names = [*(["the fleet"] if self.degraded else []), *nodes]
-        return [acceptance_note(names, self.sweep.accept_degraded).reason]
+        return fleet
 
     @property
     def verdict(self) -> str:
@@ -90,7 +82,7 @@ class Merged:
     @property
     def exit_code(self) -> int:
         """Of the worst verdict, and 1 for DEGRADED that an acceptance refuses."""
-        refused = self._about_acceptance and not self.sweep.accept_degraded
+        refused = self.verdict == "DEGRADED" and LEVELS[self.sweep.level].acceptance
         return EXIT_FAILED if refused else EXIT_CODES[self.verdict]
 
     @property
@@ -100,8 +92,7 @@ class Merged:
         counts = Counter(one.verdict for one in self.outcomes)
         document = {
             "schema": SCHEMA, "sweep": sweep.name, "pack": sweep.level, "partition": sweep.partition, "reservation": sweep.reservation,
-            "started": utc_text(sweep.started), "command": list(sweep.command), "accept_degraded": sweep.accept_degraded,
-            "verdict": self.verdict, "exit_code": self.exit_code,
+            "started": utc_text(sweep.started), "command": list(sweep.command), "verdict": self.verdict, "exit_code": self.exit_code,
             "counts": {word: counts[word] for word in VERDICTS}, "nodes": [_node(sweep, one) for one in self.outcomes],
             "fleet": [{"verdict": each.verdict, "reason": each.reason} for each in self.fleet],
             "left_out": left_out(sweep),

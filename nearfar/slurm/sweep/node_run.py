@@ -26,10 +26,7 @@ from . import slurm_jobs
 from .sweep_file import LEVELS, PAIR, SweepJob
 
 
-def run(
-    results: Path, sweep: str, job: SweepJob, level: str, gpus: int | None = None,
-    accept_degraded: bool = False,
-) -> Path:  # fmt: skip
+def run(results: Path, sweep: str, job: SweepJob, level: str, gpus: int | None = None) -> Path:
     """Measure this node, of a job's one or two, and leave its result; returns the result's place. ``gpus``: how many GPUs Slurm has on
     the node, None: as many as it says that the job has. An end by the scheduler (time limit, preemption, scancel) leaves what was
     measured until then, marked ``interrupted``. Raises ``NearfarError`` where there is nothing to leave."""
@@ -52,7 +49,7 @@ def run(
         slurms = os.environ.get("SLURM_GPUS_ON_NODE", "") if gpus is None else str(gpus)
         os.environ[gpu_count.VARIABLE] = "" if level == PAIR else slurms
         with contextlib.suppress(KeyboardInterrupt):  # the run's own account says that it was interrupted
-            validation.run(_request(level, run_directory, accept_degraded))
+            validation.run(_request(level, run_directory))
         perflogs = disk / "reports" / "perflogs"
         if perflogs.is_dir():
             try:
@@ -99,10 +96,10 @@ def _partition() -> str:
     return system.partition_of(os.environ.get("SLURM_JOB_PARTITION"))
 
 
-def _request(name: str, report_directory: Path, accept_degraded: bool = False) -> validation.Request:
+def _request(name: str, report_directory: Path) -> validation.Request:
     level = LEVELS[name]
     # Pairs are judged together, by the sweep.
-    request = validation.Request(acceptance=level.acceptance, accept_degraded=accept_degraded, must_judge=name != PAIR, quick=level.quick,
+    request = validation.Request(acceptance=level.acceptance, must_judge=name != PAIR, quick=level.quick,
                                  report_directory=report_directory, command=("nearfar", *sys.argv[1:]))  # fmt: skip
     if not level.checks and not level.quick:
         return request

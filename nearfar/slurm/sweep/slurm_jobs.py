@@ -158,8 +158,8 @@ def set_output_aside(folder: Path, job: SweepJob) -> None:
 def text(sweep: Sweep) -> str:
     """The script of a sweep."""
     values = {
-        "sweep": sweep.name, "level": sweep.level, "results": sweep.results,
-        "accept_degraded": sweep.accept_degraded, "python": sys.executable, "environment": sweep.environment, "cluster": sweep.cluster,
+        "sweep": sweep.name, "level": sweep.level, "results": sweep.results, "python": sys.executable,
+        "environment": sweep.environment, "cluster": sweep.cluster,
     }  # fmt: skip
     return site_templates.render("slurm/job.sh.j2", values)
 

@@ -122,7 +122,7 @@ class Sweep:
     """A sweep and its jobs by name, kept in ``folder``, which is named for it.
 
     ``partition`` and ``reservation`` are Slurm's; ``max_jobs``: in Slurm at once; ``options`` are sbatch's own, of every job.
-    ``idle_only``: a nightly run, which takes idle nodes alone and makes way. ``accept_degraded``: an acceptance that accepts DEGRADED.
+    ``idle_only``: a nightly run, which takes idle nodes alone and makes way.
     ``minutes``: a job's time limit; ``started`` and ``deadline`` are in seconds since 1970; ``gres`` is by node, as sbatch takes
     it; ``left_out``: why a node of the partition is not even tried. ``mpi_pairs``: MPI between nodes follows, whose jobs are added.
     ``cluster``: Slurm's name of the cluster that has its jobs. ``merged``: all its
@@ -136,7 +136,6 @@ class Sweep:
     reservation: str | None = None
     options: tuple[str, ...] = ()
     idle_only: bool = False
-    accept_degraded: bool = False
     minutes: int
     started: float
     deadline: float

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import cli, history
+from nearfar import history
 from nearfar.base import Finding
 from nearfar.base.errors import CouldNotJudge, NearfarError
-from nearfar.commands import slurm
 from nearfar.site.systems import Partition, System, within_job
 from nearfar.slurm.results import publish_result, result
 from nearfar.slurm.results.result import RunInfo
@@ -68,11 +67,7 @@ def test_a_finding_of_the_fleet_is_of_no_node(sweep: Sweep, tmp_path: Path, monk
         del sweep.jobs[name]
     well = merge.merge(sweep)
     assert (well.verdict, well.exit_code, verdicts(well)) == ("DEGRADED", 1, {"n1": "PASS"})
-    assert [
-        replace(well, sweep=replace(sweep, **other)).exit_code
-        for other in ({"level": "nightly"}, {"accept_degraded": True})
-    ] == [0, 0]
-    assert "--accept-degraded" in well.notes[-1]
+    assert replace(well, sweep=replace(sweep, level="nightly")).exit_code == 0
     lines = well.summary().splitlines()
     assert lines[:2] == ["DEGRADED: 1 node: 1 PASS", "  DEGRADED      the fleet: driver 590: H2D −1.5 %"]
     assert "the fleet: CUDA 13.1: nothing moved" in lines
@@ -81,20 +76,6 @@ def test_a_finding_of_the_fleet_is_of_no_node(sweep: Sweep, tmp_path: Path, monk
     assert [node["verdict"] for node in report["nodes"]] == ["PASS"]
     page = well.page.read_text()
     assert "<title>DEGRADED" in page and "driver 590: H2D −1.5 %" in page
-
-
-def test_a_sweep_that_accepts_degraded_tells_its_jobs(sweep: Sweep) -> None:
-    lines = [slurm_jobs.text(each) for each in (sweep, replace(sweep, accept_degraded=True))]
-    assert ["--accept-degraded" in text for text in lines] == [False, True]
-
-
-@pytest.mark.parametrize("options", [("--level", "quick"), ("--idle",)])
-def test_only_an_acceptance_accepts_degraded(
-    options: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(slurm, "NEED_SLURM", ())  # there may be none here, which is said before all else
-    assert cli.main(["slurm", "sweep", "--partition", "p", "--accept-degraded", *options]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_a_history_that_cannot_be_asked_is_a_note(
