@@ -50,7 +50,8 @@ def run(args: argparse.Namespace) -> int:
         go_on_as_owner(options.state)
         print(admin_host.take_over(options.state, slurm, args.take_over))
         return EXIT_GOOD
-    act_arguments.needs_findings(options)
+    if options.results is None and options.health is None:
+        raise NearfarError("nothing to look at: name --results DIR, --health DIR, or both")
     problems: list[str] = []
     if args.dry_run:
         result = ActResult(dry_run(options, slurm))

@@ -58,11 +58,3 @@ def options(args: argparse.Namespace) -> ActOptions:
         read_policy(args.system or its.system), args.results or Path(its.results), args.health or Path(its.health_output),
         state or Path(its.state),
     )  # fmt: skip
-
-
-def needs_findings(chosen: ActOptions) -> None:
-    """Raise ``NearfarError`` where the options name no results and no health findings."""
-    if chosen.results is None and chosen.health is None:
-        raise NearfarError(
-            "nothing to look at: name --results DIR, --health DIR, or both (nearfar slurm install writes down where they are)"
-        )

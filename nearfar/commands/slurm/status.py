@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, NearfarError, columns, parse_since
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, CouldNotJudge, NearfarError, columns, parse_since
 from nearfar.commands import print_json
-from nearfar.slurm.act import View, admin_host, dry_run, node_states, view_of
+from nearfar.slurm.act import View, admin_host, node_states, view_of
 from nearfar.slurm.controller import Slurm
 from nearfar.slurm.ledger import Ledger, actions
 from nearfar.slurm.status import status_page, watchers
@@ -52,22 +52,19 @@ def run(args: argparse.Namespace) -> int:
     if args.since is not None:
         since = 0.0 if args.since == "all" else parse_since(args.since, datetime.now(timezone.utc)).timestamp()
     ledger = Ledger.read_only(options.state)
-    if args.export is not None:
-        if ledger is None or args.export.exists():
-            raise NearfarError(f"--export {args.export}: {'it exists' if ledger else f'{options.state} has no ledger'}")
-        with ledger:
-            ledger.export(args.export)
-        return EXIT_GOOD
-    if since is not None and not args.json:  # needs no Slurm
-        with ledger or Ledger.in_memory() as kept:
-            done = [status_page.action_row(each) for each in status_page.of_nodes(kept, names, since)]
-        print("\n".join(columns(done)) or f"nothing was done since {args.since}")
-        return EXIT_GOOD
-    if ledger is None:  # `act` has never run here: what it would see
-        act_arguments.needs_findings(options)
-        with Ledger.in_memory() as empty:
-            return _print(args, dry_run(options, Slurm(), names), empty, names, None)
+    if ledger is None:
+        why = "no ledger: act has never run here; see what it would do: nearfar slurm act --dry-run"
+        raise CouldNotJudge(f"{options.state}: {why}")
     with ledger:
+        if args.export is not None:
+            if args.export.exists():
+                raise NearfarError(f"--export {args.export}: it exists")
+            ledger.export(args.export)
+            return EXIT_GOOD
+        if since is not None and not args.json:  # needs no Slurm
+            done = [status_page.action_row(each) for each in status_page.of_nodes(ledger, names, since)]
+            print("\n".join(columns(done)) or f"nothing was done since {args.since}")
+            return EXIT_GOOD
         now, slurm = time.time(), Slurm()
         admin_host.check_owner(ledger, slurm.cluster())
         view = view_of(ledger, options, slurm.nodes(), actions.past(ledger, now), now, asked_for=names)

@@ -275,20 +275,19 @@ def act(options: ActOptions, slurm: Slurm) -> ActResult:
     return ActResult(after, done, recovered, unclear)
 
 
-def dry_run(options: ActOptions, slurm: Slurm, asked_for: Collection[str] = ()) -> View:
-    """What ``act`` would see and decide now; nothing is written, and no rights are needed. ``asked_for``: nodes of which all runs are
-    wanted."""
+def dry_run(options: ActOptions, slurm: Slurm) -> View:
+    """What ``act`` would see and decide now; nothing is written, and no rights are needed."""
     kept = Ledger.read_only(options.state)
     with Ledger.in_memory(kept) as ledger:
         if kept is not None:
             with kept:
                 admin_host.check_owner(kept, slurm.cluster())
-        return observe(ledger, options, slurm, asked_for)
+        return observe(ledger, options, slurm)
 
 
-def observe(ledger: Ledger, options: ActOptions, slurm: Slurm, asked_for: Collection[str] = ()) -> View:
+def observe(ledger: Ledger, options: ActOptions, slurm: Slurm) -> View:
     """Hold the ledger against Slurm, take in what is new, and judge every node."""
     now, nodes = time.time(), slurm.nodes()
     past = reconcile(ledger, nodes, slurm.started, now)
     taken = intake.take_in(ledger, past, options.policy, options.results, options.health, slurm.cluster(), now)
-    return view_of(ledger, options, nodes, past, now, taken, asked_for=asked_for)
+    return view_of(ledger, options, nodes, past, now, taken)

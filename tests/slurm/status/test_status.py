@@ -92,6 +92,7 @@ def test_nodes_alike_share_a_line_with_what_to_type(
 def test_failed_prolog_has_a_next_step(fleet: PlayedFleet, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     fleet.wrong("n1")
     fleet.slurm.drain("n1", "Prolog error", "root")
+    run("act")
     run("status", "n1")
     assert "nearfar slurm retest n1" in capsys.readouterr().out
 
@@ -246,13 +247,14 @@ def test_slurm_that_does_not_answer(
     assert "n2  drained, by " in capsys.readouterr().out, "what was done the ledger knows by itself"
 
 
-def test_before_act_ever_ran_it_shows_what_act_would_see(
+def test_before_act_ever_ran_a_dry_run_shows_what_it_would_do(
     fleet: PlayedFleet, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     all_measured(fleet)
     fleet.wrong("n2")
-    assert run("status") == GOOD
-    assert "to drain      1  " in capsys.readouterr().out
+    assert run("status") == COULD_NOT_JUDGE and "act has never run here" in capsys.readouterr().err
+    assert run("act", "--dry-run") == GOOD
+    assert "n2           would drain   nearfar: FAIL" in capsys.readouterr().out
     assert not fleet.state.exists(), "nothing was written"
 
 
