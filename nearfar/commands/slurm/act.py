@@ -33,9 +33,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("--dry-run", action="store_true", help="show what would be done, and do nothing")
     parser.add_argument(
-        "--take-over", metavar="FILE", nargs="?", const="",
+        "--take-over", metavar="FILE",
         help="make this host the one that runs act for the cluster. FILE: the old host's export (nearfar slurm status --export), "
-        "or `none` for an empty ledger; without FILE it uses the ledger on this host",
+        "or `none` for an empty ledger",
     )  # fmt: skip
     act_arguments.add(parser)
     metrics_option.add(parser)

@@ -107,8 +107,8 @@ def check_owner(ledger: Ledger, cluster: str, host: str | None = None) -> None:
         )
     if host is not None and owner not in (None, host):
         raise CouldNotJudge(
-            f"{ledger.path}: host {owner} owns cluster {its}, this is {host}: go on there; or stop it there for good, and then here: "
-            "nearfar slurm act --take-over"
+            f"{ledger.path}: host {owner} owns cluster {its}, this is {host}: go on there; or stop it there for good, and move its ledger: "
+            "nearfar slurm status --export FILE, then here: nearfar slurm act --take-over FILE"
         )
 
 
@@ -129,19 +129,14 @@ def _own(ledger: Ledger, cluster: str) -> None:
 
 
 def take_over(state: Path, slurm: Slurm, export: str) -> str:
-    """Give the ledger to this host; ``export``: the file that ``status --export`` wrote on the host before, ``none`` (begin anew), or
-    empty (the ledger is here already). A ledger that is replaced is kept beside. Returns what was done, in words."""
+    """Give the ledger to this host; ``export``: the file that ``status --export`` wrote on the host before, or ``none`` (begin anew). A
+    ledger that is replaced is kept beside. Returns what was done, in words."""
     place = prepare(state)
     with files.file_lock(place / "lock", _PATIENCE):
-        if export:
-            _begin_anew(place, export, slurm.cluster())
-        elif not (place / FILE).exists():
-            words = "no ledger here; name the export of the host before: --take-over FILE, or none"
-            raise NearfarError(f"{place / FILE}: {words}")
+        _begin_anew(place, export, slurm.cluster())
         with Ledger.open(place) as ledger, ledger.transaction():
-            before = ledger.meta("host")
             _own(ledger, slurm.cluster())
-            note_action(ledger, actions.TAKE_OVER, time.time(), why=export or f"from host {before}")
+            note_action(ledger, actions.TAKE_OVER, time.time(), why=export)
     return f"{place / FILE}: this host now owns cluster {slurm.cluster()}"
 
 

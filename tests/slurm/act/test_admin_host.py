@@ -67,7 +67,7 @@ def test_a_ledger_of_another_host_is_refused_until_it_is_taken_over(
     with pytest.raises(CouldNotJudge, match="host admin1 owns"):
         fleet.clear("n1")
     assert fleet.drained() == []
-    assert admin_host.take_over(fleet.state, fleet.slurm, "").endswith("this host now owns cluster played")
+    assert admin_host.take_over(fleet.state, fleet.slurm, exported(fleet)).endswith("this host now owns cluster played")
     fleet.act()
     assert fleet.drained() == ["n1"]
     on_host(monkeypatch, "admin1")
