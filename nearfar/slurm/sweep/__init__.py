@@ -2,7 +2,7 @@
 
 What plans, runs and merges sweeps imports much (the checks, the pages), and only those who name it do: ``act`` has no use for it.
 
-Needs: base, topology, mpi.osu, question, verdict, site, history, report, report.batch, run, slurm.controller,
+Needs: base, topology, mpi.osu, question, verdict, site, history, report.batch, run, slurm.controller,
 slurm.results, slurm.trust.
 """
 
