@@ -88,22 +88,14 @@ def _clear(name: str, state: NodeState | None, past: Past, because: str, slurm: 
         return Repaired(name, f"in use again; {closed}; it was drained with '{state.reason}'")
     with ledger.transaction():
         closed = _close(ledger, name, note_action(ledger, actions.CLEAR, time.time(), name, why=because))
-    return Repaired(name, f"{closed}{_others_drain(state)}")
+    if state is not None and state.out:
+        closed += f"; it stays {state.words}, not drained by nearfar: '{' '.join((state.reason or '').split())}'"
+    return Repaired(name, closed)
 
 
 def _close(ledger: Ledger, name: str, seq: int) -> str:
     closed = close_findings(ledger, name, seq, inf, time.time())  # all that the ledger has is from before
     return f"{plural(closed, 'hard finding')} closed" if closed else "slow figures from before no longer count"
-
-
-def _others_drain(state: NodeState | None) -> str:
-    """That a node which others have taken out of use stays so, and what puts it back; empty for one that is in use."""
-    if state is None or not state.out:
-        return ""
-    reason = " ".join((state.reason or "").split())
-    who, why = f" by {state.reason_by}" if state.reason_by else "", f" with '{reason}'" if reason else ""
-    how = f"; when they have done: scontrol update nodename={state.name} state=resume" if state.drain else ""
-    return f"; it stays {state.words}{who}{why}: not drained by nearfar{how}"
 
 
 #: Seconds that a sweep takes beside its jobs: submissions, the merge.

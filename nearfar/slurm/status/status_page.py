@@ -12,7 +12,6 @@ from nearfar.base import MESSAGES, NearfarError, columns, grouped, minute_text, 
 from nearfar.site import HEALTH
 from nearfar.slurm.act import NodeStatus, View, node_states
 from nearfar.slurm.controller import NodeState, node_names
-from nearfar.slurm.findings import SharedFault
 from nearfar.slurm.ledger import RUN, Ledger, LedgerAction, actions
 
 #: Seconds after which ``act`` (every five minutes), and a node's health check, are missed.
@@ -102,9 +101,8 @@ def lines(view: View, watch: Watchers) -> Iterator[str]:
     """The page, line by line."""
     yield f"{view.options.policy.system}, {second_text(view.now)}: {watch.line(view.now)}"
     yield from watch.problems
-    yield f"drains: {'; '.join(_used(view))}"
-    for fault in view.fleet.shared:
-        yield from _shared(fault, view.options.policy.system)
+    yield f"drains: {'; '.join(f'{len(counted)} of {cap.nodes} {when}' for _, when, cap, counted in view.facts.caps().counted)}"
+    yield from (f"not blamed on a node: {fault.words}" for fault in view.fleet.shared)
     yield from (*view.refused, *view.clocks, *view.other_systems)
     rows = [
         [state.replace("_", " "), str(len(these)), _since_text(these), ": ".join([_folded(these), *said_of(these)])]
@@ -112,29 +110,6 @@ def lines(view: View, watch: Watchers) -> Iterator[str]:
         for these in alike(view.fleet.of_state(state))
     ]
     yield from ("", *columns([["STATE", "NODES", "SINCE", "WHICH, AND WHY"], *rows], right=[1]))
-
-
-def _used(view: View) -> Iterator[str]:
-    caps = view.facts.caps()
-    for _, when, cap, counted in caps.counted:
-        narrow = [
-            f"partition {name}: {len(counted & members)} of {cap.of(len(members))}"
-            for name, members in sorted(caps.members.items())
-            if cap.of(len(members)) < cap.nodes
-        ]
-        yield f"{len(counted)} of {cap.nodes} {when}" + (f" ({', '.join(narrow[:4])})" if narrow else "")
-
-
-def _shared(fault: SharedFault, system: str) -> Iterator[str]:
-    """What many nodes have at once, and what an administrator types."""
-    names = shlex.quote(node_names.fold(fault.nodes))
-    yield f"not blamed on a node: {fault.words}"
-    if fault.hard:
-        yield f"  it was not the nodes:  nearfar slurm clear {names} --because WORDS"
-        yield f"  it is the nodes:       scontrol update nodename={names} state=drain reason=WORDS"
-    else:
-        yield f"  its reference is old:  nearfar tune --system {system}   (docs/references.md)"
-        yield f"  its cause is fixed:    nearfar slurm clear {names} --because WORDS"
 
 
 def alike(nodes: Sequence[NodeStatus]) -> list[list[NodeStatus]]:
