@@ -20,7 +20,7 @@ from nearfar.slurm.controller import Slurm, node_names
 from nearfar.slurm.drains import our_reason
 from nearfar.slurm.findings import intake
 from nearfar.slurm.ledger import FILE, Ledger, actions, note_action
-from nearfar.slurm.trust import Trust, typed_as
+from nearfar.slurm.trust import refuse_changeable, typed_as
 
 #: Seconds to wait for another process.
 _PATIENCE = 10.0
@@ -42,13 +42,7 @@ def prepare(state: Path) -> Path:
     if owner not in (0, os.geteuid()) or (owner != os.geteuid() and not os.access(place, os.W_OK)):
         words = f"belongs to user {user_name(owner)}, and the ledger decides over nodes: run it as that user ({typed_as(owner)})"
         raise NearfarError(f"{place}: {words}, or name another --state DIR")
-    decides = "the ledger decides over nodes: name another --state DIR"
-    try:
-        Trust(Path("/"), {0, os.geteuid()}).directory(place)
-    except CouldNotJudge as error:
-        raise NearfarError(f"{str(error).removesuffix('; not counted')}; {decides}") from None
-    if place.stat().st_mode & 0o022:
-        raise NearfarError(f"{place}: other users can write to it; {decides}")
+    refuse_changeable([place], frozenset({0, os.geteuid()}), "the ledger's directory")
     if not os.access(place, os.W_OK):
         raise NearfarError(f"{place}: this user cannot write there, or nobody can; name another --state DIR")
     kind = _file_system(place)

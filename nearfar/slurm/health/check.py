@@ -148,7 +148,7 @@ def _written(options: HealthOptions, finding: Mapping[str, Any], locks: Path) ->
 
 def _write(options: HealthOptions, finding: Mapping[str, Any]) -> str:
     """Write the finding and the metrics; why the latter could not be written."""
-    _make(options.output)
+    files.make_directory(options.output, _ELSEWHERE)
     refuse_changeable([options.output], frozenset({0, os.geteuid()}), "the output directory")
     finding_files.store(options.output, finding, _ELSEWHERE)
     if options.metrics is not None:
@@ -182,7 +182,7 @@ def _state_directory(options: HealthOptions) -> Path:
     if place is None:
         root = os.geteuid() == 0
         place = STATE / str(options.output.absolute()).strip("/").replace("/", "-") if root else options.output
-    _make(place)
+    files.make_directory(place, _ELSEWHERE)
     refuse_changeable([place], frozenset({0, os.geteuid()}), "the directory of its state")
     return place
 
@@ -199,15 +199,6 @@ def _refuse(options: HealthOptions) -> None:
     refuse_changeable([Path(p) for p in options.tools.split(":") if p], users, "the directory of hwloc's programs")
     of_slurm = [path for path in map(Path, filter(None, options.slurm_path.split(":"))) if path.is_dir()]
     refuse_changeable(of_slurm, users, "the directory of Slurm's commands")
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-    except FileExistsError:
-        raise NearfarError(f"{folder}: not a directory; {_ELSEWHERE}") from None
-    except OSError as error:
-        raise NearfarError(f"{folder}: cannot be made: {error.strerror}; {_ELSEWHERE}") from None
 
 
 def _read_state(path: Path) -> dict[str, Any]:

@@ -9,11 +9,20 @@ import secrets
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import ORDER, CouldNotJudge, Finding, NearfarError, cannot_write, copy_tree
+from nearfar.base import (
+    ORDER,
+    CouldNotJudge,
+    Finding,
+    NearfarError,
+    cannot_write,
+    copy_tree,
+    json_or_none,
+    write_atomically,
+)
 from nearfar.verdict import UNJUDGED, Verdict, verdict_file
 
 from .result import RESULT, SCHEMA, RunInfo, verdict_of
@@ -37,7 +46,8 @@ def leave(run_directory: Path, place: Path, info: RunInfo, run: str | None = Non
                 del entry["node_folder"]
             files = [path for path in sorted(beside.rglob("*")) if path.is_file()]
             document["files"] = {str(path.relative_to(beside)): path.stat().st_size for path in files}
-            _write(beside / RESULT, document)
+            text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+            write_atomically(beside / RESULT, text, _ELSEWHERE, mode=0o644, durable=True)
             os.rename(beside, place)
     except OSError as error:
         if place.exists():
@@ -81,18 +91,9 @@ def _copy(run_directory: Path, to: Path, measured: set[str]) -> None:
         path.chmod(0o755 if stat.S_ISDIR(path.lstat().st_mode) else 0o644)
 
 
-def _write(path: Path, document: Mapping[str, Any]) -> None:
-    with open(path, "w", encoding="utf-8") as stream:
-        json.dump(document, stream, indent=1, ensure_ascii=False, allow_nan=False)
-        stream.write("\n")
-        stream.flush()
-        os.fsync(stream.fileno())
-    path.chmod(0o644)
-
-
 def _document(run_directory: Path, info: RunInfo, run: str) -> dict[str, Any]:
-    raw = _load(run_directory / "run.json")
-    if raw is None:
+    raw = json_or_none(run_directory / "run.json")
+    if not isinstance(raw, dict):
         raise CouldNotJudge(f"{run_directory}: not a whole run (no run.json); no result is written")
     checks = [entry for path in sorted(run_directory.glob("*/*/verdict.json")) if (entry := _check(path)) is not None]
     real = [case for case in raw["missing_cases"] if not case.get("modelled")]
@@ -139,16 +140,6 @@ def _first_reason(verdict: str, checks: list[dict[str, Any]], missing: list[str]
 
 def _blamed(report: Path) -> list[str]:
     """The parts of a diagnosis that has one answer; none where it has several, or there is no diagnosis."""
-    nodes = [n for n in (_load(report) or {}).get("nodes", []) if n.get("kind") == "measured"]
+    nodes = [n for n in (json_or_none(report) or {}).get("nodes", []) if n.get("kind") == "measured"]
     sets = [s for node in nodes for s in (node.get("diagnosis") or {}).get("sets", [])]
     return [str(blame["part"]) for blame in sets[0]] if len(sets) == 1 else []
-
-
-def _load(path: Path) -> dict[str, Any] | None:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise CouldNotJudge(f"{path}: cannot be read ({error}); no result is written") from None
-    return found if isinstance(found, dict) else None

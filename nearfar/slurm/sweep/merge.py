@@ -12,9 +12,6 @@ from typing import Any
 
 from nearfar import history
 from nearfar.base import (
-    EXIT_COULD_NOT_JUDGE,
-    EXIT_FAILED,
-    EXIT_GOOD,
     NOT_JUDGED,
     VERDICTS,
     Finding,
@@ -27,6 +24,7 @@ from nearfar.base import (
 )
 from nearfar.report import batch
 from nearfar.report.batch import Batch, BatchNode, Distributions
+from nearfar.run import run_file
 from nearfar.slurm.controller import node_names
 from nearfar.slurm.results import NodeResult, Pair
 from nearfar.topology import written_settings
@@ -38,7 +36,6 @@ from .sweep_file import LEVELS, Sweep
 
 SCHEMA = "nearfar-sweep-report/1"
 REPORT = "sweep-report.json"
-EXIT_CODES = {"PASS": EXIT_GOOD, "DEGRADED": EXIT_GOOD, "FAIL": EXIT_FAILED, "INDETERMINATE": EXIT_COULD_NOT_JUDGE}
 _ELSEWHERE = "name another --results DIR"
 #: Lines of a summary that speak of single nodes.
 _SHOWN = 8
@@ -82,8 +79,8 @@ class Merged:
     @property
     def exit_code(self) -> int:
         """Of the worst verdict, and 1 for DEGRADED that an acceptance refuses."""
-        refused = self.verdict == "DEGRADED" and LEVELS[self.sweep.level].acceptance
-        return EXIT_FAILED if refused else EXIT_CODES[self.verdict]
+        acceptance = {"accept_degraded": False} if LEVELS[self.sweep.level].acceptance else None
+        return run_file.exit_code(self.verdict, acceptance)
 
     @property
     def text(self) -> str:

@@ -69,7 +69,7 @@ def test_it_is_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.Mon
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(publish_result, "_write", full)
+    monkeypatch.setattr(publish_result, "write_atomically", full)
     with pytest.raises(CouldNotJudge, match="the disk is full; make room, or name another --results DIR"):
         left(tmp_path)
     assert [path for path in (tmp_path / "results").rglob("*") if path.is_file()] == []
