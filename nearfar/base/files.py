@@ -190,12 +190,14 @@ def link_atomically(link: Path, target: str) -> None:
 
 
 @contextmanager
-def file_lock(path: Path, limit: float = 600.0, elsewhere: str = STATE_ELSEWHERE) -> Iterator[None]:
+def file_lock(path: Path, limit: float = 600.0, elsewhere: str = STATE_ELSEWHERE, mode: int = 0o666) -> Iterator[None]:
     """Hold an exclusive lock on ``path`` (made if missing), waiting at most ``limit`` seconds; then
-    ``CouldNotJudge``, which says what the file says of its holder."""
+    ``CouldNotJudge``, which says what the file says of its holder. ``mode``: 0600 where no other user may hold it; who can read
+    a file can lock it."""
     make_directory(path.parent, elsewhere)
     try:
-        stream = open(path, "a+")  # to read as well: a FIFO in its place would keep a mere writer waiting for ever
+        # To read as well: a FIFO in its place would keep a mere writer waiting for ever.
+        stream = open(path, "a+", opener=lambda name, flags: os.open(name, flags, mode))
     except OSError as error:
         raise cannot_write(path, error, elsewhere) from None
     with stream:

@@ -78,7 +78,7 @@ def _refuse_foreign_file(path: Path) -> None:
 def locked(state: Path, slurm: Slurm) -> Iterator[Ledger]:
     """The ledger for the only process that changes it, of this host and this cluster. Raises ``CouldNotJudge`` while another one holds
     it, for a ledger of another host or cluster, and for a new ledger where Slurm shows drains of nearfar: another host's."""
-    with files.file_lock(state / "lock", _PATIENCE), Ledger.open(state) as ledger:
+    with files.file_lock(state / "lock", _PATIENCE, mode=0o600), Ledger.open(state) as ledger:
         with ledger.transaction():  # checked and claimed at once, also where two hosts' locks do not see each other
             check_owner(ledger, slurm.cluster(), socket.gethostname())
             ahead = slurm.clock_ahead()
@@ -126,7 +126,7 @@ def take_over(state: Path, slurm: Slurm, export: str) -> str:
     """Give the ledger to this host; ``export``: the file that ``status --export`` wrote on the host before, or ``none`` (begin anew). A
     ledger that is replaced is kept beside. Returns what was done, in words."""
     place = prepare(state)
-    with files.file_lock(place / "lock", _PATIENCE):
+    with files.file_lock(place / "lock", _PATIENCE, mode=0o600):
         _begin_anew(place, export, slurm.cluster())
         with Ledger.open(place) as ledger, ledger.transaction():
             _own(ledger, slurm.cluster())

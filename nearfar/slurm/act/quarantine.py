@@ -31,7 +31,7 @@ _LATELY = 3600.0
 @contextlib.contextmanager
 def alive(state: Path, name: str) -> Iterator[None]:
     """Held by the process of a retest as long as it lives: the kernel lets it go."""
-    with files.file_lock(state / f"{name}.lock"):
+    with files.file_lock(state / f"{name}.lock", mode=0o600):
         try:
             yield
         finally:

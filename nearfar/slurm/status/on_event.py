@@ -47,7 +47,7 @@ def act_and_tell(options: ActOptions, slurm: Slurm, metrics: Path | None) -> tup
     ``act`` did, a line for each thing that could not be told. Raises what ``act`` does, and only that."""
     result, problems = act(options, slurm), list[str]()
     try:
-        with Ledger.open(options.state) as ledger, files.file_lock(options.state / "on-event.lock", 0.0):
+        with Ledger.open(options.state) as ledger, files.file_lock(options.state / "on-event.lock", 0.0, mode=0o600):
             problems += _tell(ledger, result.view)
     except NearfarError as error:
         problems.append(f"on_event: {error}")

@@ -188,7 +188,7 @@ def lock(results: Path) -> Iterator[None]:
         raise files.cannot_write(results, error, _ELSEWHERE) from None
     refuse_forgeable(results)
     path = results / ".lock"
-    with files.file_lock(path, 0.0, _ELSEWHERE):
+    with files.file_lock(path, 0.0, _ELSEWHERE, mode=0o600):
         with suppress(OSError):  # a full disk: the next one is not told who
             path.write_text(f"sweep, process {os.getpid()} on {socket.gethostname()} since {utc_text()}")
         yield

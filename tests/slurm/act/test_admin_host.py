@@ -21,6 +21,7 @@ from nearfar.slurm.act import admin_host
 from nearfar.slurm.act.admin_host import prepare
 from nearfar.slurm.controller import Slurm
 from nearfar.slurm.ledger import FILE, Ledger, LedgerAction, actions
+from nearfar.slurm.status import act_and_tell
 from tests.support.acting import Site
 from tests.support.node_results import leave
 from tests.support.played_fleet import PlayedFleet
@@ -272,6 +273,16 @@ def test_whose_directory_and_ledger_it_is(fleet: PlayedFleet) -> None:
     file.symlink_to(state / "elsewhere")
     with pytest.raises(NearfarError, match="links are not followed"):
         prepare(state)
+
+
+@root_only
+def test_no_other_user_can_hold_the_lock(fleet: PlayedFleet) -> None:
+    """Whoever can read a file can lock it, and keep act from draining for ever."""
+    act_and_tell(fleet.options, fleet.slurm, None)
+    assert {path.name: path.stat().st_mode & 0o077 for path in fleet.state.glob("*lock")} == {
+        "lock": 0,
+        "on-event.lock": 0,
+    }
 
 
 def test_a_file_system_that_hosts_share_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
