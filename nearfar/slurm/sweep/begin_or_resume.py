@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import socket
 import sys
 import time
@@ -98,8 +97,6 @@ def occupation(node: NodeState | None) -> str | None:
 
 
 _ELSEWHERE = "name another --results DIR"
-#: A sweep's directory while it is made.
-_BEGUN = ".begun"
 
 
 def new_sweep(
@@ -208,22 +205,14 @@ def refuse_forgeable(results: Path) -> None:
 
 
 def begin(sweep: Sweep) -> Sweep:
-    """Make a sweep's directory, whole or not at all; returns the sweep."""
-    folder = sweep.folder
-    beside = folder.parent / _BEGUN
+    """Make a sweep's directory, with its file last: before that it is no sweep; returns the sweep."""
+    slurm_jobs.text(sweep)  # a template that is wrong is told now
     try:
-        shutil.rmtree(beside, ignore_errors=True)  # who began one was killed
-        beside.mkdir()
-        beside.chmod(0o755)
         for name in (slurm_jobs.JOBS, "nodes"):
-            make_for_all(beside / name)
-        slurm_jobs.text(sweep)  # a template that is wrong is told now
-        files.write_atomically(beside / sweep_file.FILE, sweep.text, _ELSEWHERE, mode=0o644)
-        os.rename(beside, folder)
+            make_for_all(sweep.folder / name)
     except OSError as error:
-        raise files.cannot_write(folder, error, _ELSEWHERE) from None
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        raise files.cannot_write(sweep.folder, error, _ELSEWHERE) from None
+    sweep.save()
     return sweep
 
 

@@ -100,11 +100,6 @@ def test_of_two_jobs_for_one_attempt_one_leaves_a_result(results: Path) -> None:
     assert not (results / "gone").exists()
 
 
-def test_a_sweep_that_is_being_begun_is_no_copy(results: Path) -> None:
-    shutil.copytree(results / "s", results / ".begun")
-    assert read(results) == (RUNS, ())
-
-
 def test_a_sweep_that_was_renamed_counts_beside_the_next_of_its_name(results: Path) -> None:
     (results / "s").rename(results / "s-1")
     leave(results, "n1", "00000003", at=NOW - 60, sweep="s")

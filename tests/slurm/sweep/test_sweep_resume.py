@@ -88,7 +88,7 @@ MOMENTS = {
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_killed_at_a_submission(killed: Killed, moment: str) -> None:
-    (killed.results / ".begun/nodes").mkdir(parents=True)  # another was killed while it was begun
+    (killed.results / "t/nodes").mkdir(parents=True)  # another was killed while it was begun
     code, _ = killed.run(*BEGIN, **killed.wrapper(MOMENTS[moment]))
     assert code == -signal.SIGKILL
     code, said = killed.run("--resume=s")
