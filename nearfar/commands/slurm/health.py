@@ -30,9 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--output", metavar="DIR", type=Path, default=OUTPUT, help=f"where NODE.json goes (default: {OUTPUT})")
     add("--state", metavar="DIR", type=Path, help="on a local disk, what the next check needs (default: by --output)")
-    add("--system", metavar="NAME", help="the system file (default: the one that lists this host)")
     add("--partition", metavar="NAME", help="its partition, in the system file or Slurm's (default: the only one)")
-    add("--tools", metavar="DIRS", default="", help="where hwloc's lstopo is, if not in /usr/bin")
     limits = f"seconds that a source may take (default: {LIMIT:g}, with --quick {QUICK_LIMIT:g}; at most 30)"
     add("--limit", metavar="SECONDS", type=float, help=limits)
     add("--quick", action="store_true", help="for prolog and epilog: write only a FAIL")
@@ -48,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         raise NearfarError(f"--limit: {limit:g}: more than 0 and at most 30 seconds")
     return program(
         HealthOptions(
-            args.output, args.system, args.partition, limit, args.tools, args.quick, metrics_option.of(args), args.state, args.drain,
+            args.output, args.partition, limit, args.quick, metrics_option.of(args), args.state, args.drain,
         ),
         args.json,
     )  # fmt: skip

@@ -60,7 +60,7 @@ def program(options: HealthOptions, as_json: bool = False) -> int:
     """What a script of slurmd calls: check, say it in a line and further ones for notes, what could not be read and the drain (or the
     finding as JSON), and return the exit code. After a quick check that is ``FOUND`` where there is hard evidence that may drain."""
     try:
-        with _own_surroundings(options):
+        with _own_surroundings():
             node, place = _node_name(), _state_directory(options)
             try:
                 held = apart.lock(place / f".{node}.lock")
@@ -80,9 +80,9 @@ def program(options: HealthOptions, as_json: bool = False) -> int:
 
 
 @contextmanager
-def _own_surroundings(options: HealthOptions) -> Iterator[None]:
+def _own_surroundings() -> Iterator[None]:
     mask, path = os.umask(0o022), os.environ.get("PATH", "")
-    os.environ["PATH"] = f"{options.tools}:{_PATH}" if options.tools else _PATH
+    os.environ["PATH"] = _PATH
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(_LONGEST)
     try:
@@ -196,7 +196,6 @@ def _refuse(options: HealthOptions) -> None:
     refuse_changeable_tree(places.PACKAGE, users, "nearfar")
     for directory in site_directories():
         refuse_changeable_tree(directory, users, "the site's directory")
-    refuse_changeable([Path(p) for p in options.tools.split(":") if p], users, "the directory of hwloc's programs")
     of_slurm = [path for path in map(Path, filter(None, options.slurm_path.split(":"))) if path.is_dir()]
     refuse_changeable(of_slurm, users, "the directory of Slurm's commands")
 

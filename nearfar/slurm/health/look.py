@@ -44,13 +44,10 @@ class HealthOptions:
     """What is looked at and where the finding goes. Paths may be given as text."""
 
     output: Path = OUTPUT
-    #: The system's file, and the partition there or in Slurm; None: those that claim the node.
-    system: str | None = None
+    #: The partition in the system's file or in Slurm; None: the only one.
     partition: str | None = None
     #: Seconds that the driver, and every other source at most, may take.
     limit: float = LIMIT
-    #: Directories of hwloc's programs, before the system's own.
-    tools: str = ""
     #: The check before or after a job: only a FAIL is written, so that the newest whole check stays.
     quick: bool = False
     #: The directory of Prometheus' text files; None: none is written.
@@ -187,10 +184,9 @@ class Look:
         self.past[name] = {**seen.past, "boot": self._boot, "at": self._at}
 
     def _judge_driver_hung(self) -> None:
-        """Count the checks in a row in which the driver hung. A quick check is too short; hwloc from elsewhere may hang by itself."""
+        """Count the checks in a row in which the driver hung. A quick check is too short."""
         asked = [name for name in DRIVER if name in self._answers]
-        counted = [name for name in asked if name == "driver" or not self._options.tools]
-        hung = [name for name in counted if self._answers[name].hung]
+        hung = [name for name in asked if self._answers[name].hung]
         kept = self._kept("hung")
         checks = kept.get("checks", 0) if kept.get("boot") == self._boot else 0
         if hung and not self._options.quick:
@@ -215,12 +211,13 @@ def _site(observed: Node | None, name: str, options: HealthOptions) -> SiteCompa
     from nearfar.base import SiteFile, site_directories
     from nearfar.site import drain_policy, expectations, systems, topology_diff
 
-    system = options.system
+    system = None
     try:
         directories = site_directories()
         known = systems.load_all(directories)
-        own = systems.claims(socket.gethostname(), systems.dmi_product(), known) or systems.claims(name, None, known)
-        described = known.get(system or "") or own
+        described = systems.claims(socket.gethostname(), systems.dmi_product(), known) or systems.claims(
+            name, None, known
+        )
         if described is None:
             return SiteCompared(findings=(messages.UNKNOWN_NODE.finding("site", node=name),))
         system, policy, note = described.name, None, ""

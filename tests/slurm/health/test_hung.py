@@ -119,9 +119,6 @@ def test_an_inventory_that_hung_twice_is_hard_evidence(
     monkeypatch.setattr(inventory, "observe", hang)
     looked(node, capsys, "--limit", "1")
     assert ("driver", "driver.hung") in codes(looked(node, capsys, "--limit", "1"))
-    assert "driver.hung" not in [code for _, code in codes(looked(node, capsys, "--limit", "1", "--tools", "/usr"))], (
-        "hwloc from elsewhere may lie on a file system that hangs"
-    )
 
 
 def test_a_process_that_cannot_be_killed_is_not_started_again(
