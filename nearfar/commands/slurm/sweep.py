@@ -9,7 +9,7 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
-from nearfar.base import EXIT_GOOD, NearfarError, reports_directory
+from nearfar.base import EXIT_GOOD, NearfarError, plural, reports_directory
 from nearfar.commands import positive, refuse_outside
 from nearfar.slurm.controller import Slurm
 from nearfar.slurm.sweep import (
@@ -159,9 +159,8 @@ def _finish(sweep: Sweep, slurm: Slurm, pace: Pace, args: argparse.Namespace) ->
 def _how_to_go_on(sweep: Sweep) -> None:
     count = sum(job.outstanding for job in sweep.jobs.values())
     name, where = shlex.quote(sweep.name), shlex.quote(str(sweep.results))
-    left = f"{count} jobs stay in Slurm and leave their results" if count else "no job is left in Slurm"
-    left = "1 job stays in Slurm and leaves its result" if count == 1 else left
-    slurm_jobs.print_line(f"{left}; continue: nearfar slurm sweep --resume {name} --results {where}")
+    left = f"{plural(count, 'job')} left in Slurm; continue: nearfar slurm sweep --resume {name} --results {where}"
+    slurm_jobs.print_line(left)
     if count:
         chosen = f"""awk 'index($2, "{sweep.job_prefix}") == 1 {{print $1}}'"""
         slurm_jobs.print_line(f"or end them: squeue --me --noheader --format='%i %j' | {chosen} | xargs scancel")

@@ -119,11 +119,11 @@ class SweepLoop:
                 self._end(job, job.state, job.reason or ("the job is gone" if slurms is None else ""))
 
     def _refuse(self) -> None:
-        """End what waits for a node on which no job will start; in a nightly run, also for one that is wanted by others."""
-        for state, objection in (("refused", refusal), ("busy", occupation if self.sweep.idle_only else refusal)):
-            queued = [job for job in self.sweep.jobs.values() if job.queued]
-            why = {job.name: first_objection(job.nodes, self._nodes, objection) for job in queued}
-            self._withdraw([job for job in queued if why[job.name]], state, why)
+        """End what waits for a node on which no job will start; in a nightly run, for one that is not idle any more."""
+        state, objection = ("busy", occupation) if self.sweep.idle_only else ("refused", refusal)
+        queued = [job for job in self.sweep.jobs.values() if job.queued]
+        why = {job.name: first_objection(job.nodes, self._nodes, objection) for job in queued}
+        self._withdraw([job for job in queued if why[job.name]], state, why)
 
     def _withdraw(self, these: Sequence[SweepJob], state: str, why: Mapping[str, str | None]) -> None:
         """End jobs that wait, and cancel those that have not started: squeue will say whether one has meanwhile."""

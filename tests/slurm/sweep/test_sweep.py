@@ -177,7 +177,7 @@ def test_what_nobody_waited_for_is_merged_later(slurm: PrivateSlurm, variables: 
     out, said = first.communicate(timeout=60)
     assert (
         first.returncode == 0
-        and "2 jobs stay in Slurm and leave their results; continue: nearfar slurm sweep --resume" in said
+        and "2 jobs left in Slurm; continue: nearfar slurm sweep --resume" in said
     ), said
     sweeping.until_all_have_ended(slurm)
     (sweep,) = tmp_path.glob("2*")

@@ -316,10 +316,11 @@ def test_what_ended_a_job_early_is_slurms_word(
 
 
 def test_a_nightly_job_makes_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """n1 and n2 are taken by users' jobs while the night's are queued; n3 is measured."""
+    """While the night's jobs are queued n1 is taken by a user's job, and n2 drained; n3 is measured."""
     pretended = PretendedSlurm(tmp_path, length=5.0, fate={"n1": "blocked", "n2": "blocked"})
     running = sweep(pretended, ["n1", "n2", "n3"], monkeypatch, idle_only=True, max_jobs=1)
-    taken = {name: NodeState(name, "ALLOCATED") for name in ("n1", "n2")}
+    drained = NodeState("n2", "IDLE", frozenset({"DRAIN"}), "bad fan", "alice")
+    taken = {"n1": NodeState("n1", "ALLOCATED"), "n2": drained}
     submit = pretended._submit
 
     def one(command: Sequence[str]) -> str:
@@ -328,7 +329,7 @@ def test_a_nightly_job_makes_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(pretended, "_submit", one)
     running.run()
-    assert outcome.left_out(running.sweep) == {"n1": "busy: allocated", "n2": "busy: allocated"}
+    assert outcome.left_out(running.sweep) == {"n1": "busy: allocated", "n2": "busy: drained by alice: bad fan"}
     assert outcome.nightly_summary(running.sweep) == "1 of 3 nodes measured; not: 2 busy"
     assert pretended.cancelled == {1, 2}
 
