@@ -35,7 +35,7 @@ from nearfar.slurm.act import node_states  # noqa: E402
 from nearfar.slurm.controller import OLDEST, NodeState  # noqa: E402
 from nearfar.slurm.drains.objections import objection_to_drain, objection_to_resume  # noqa: E402
 from nearfar.slurm.health import xids  # noqa: E402
-from nearfar.slurm.ledger.tables import TABLES  # noqa: E402
+from nearfar.slurm.ledger.ledger import TABLES  # noqa: E402
 from nearfar.slurm.status import on_event  # noqa: E402
 from nearfar.topology import HOST_CLASSES, LOCAL_CLASS, PEER_CLASSES, SETTINGS  # noqa: E402
 

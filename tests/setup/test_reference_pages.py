@@ -17,7 +17,7 @@ from nearfar.cells import COMPUTE_KERNELS, CORE_SHARES, GPU_KERNELS, KERNELS, OP
 from nearfar.prometheus.catalogue import FILES, LABELS, METRICS
 from nearfar.site.lint.complaints import RULES
 from nearfar.slurm.act import node_states
-from nearfar.slurm.ledger.tables import TABLES
+from nearfar.slurm.ledger.ledger import TABLES
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(CHECKOUT / "setup"))

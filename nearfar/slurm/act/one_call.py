@@ -44,7 +44,7 @@ from nearfar.slurm.ledger import (
 from . import admin_host, quarantine
 from .judge_nodes import Facts, judge
 from .node_states import NOTHING, Fleet, NodeStatus
-from .node_updates import carry_out
+from .quarantine import carry_out
 
 #: Where the ledger is, unless the caller names another directory.
 STATE = Path("/var/lib/nearfar/act")

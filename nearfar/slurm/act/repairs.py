@@ -40,8 +40,8 @@ from nearfar.slurm.trust import Trust, owner_of, typed_as
 from . import admin_host, messages, quarantine
 from .judge_nodes import flapping
 from .node_states import reason_of
-from .node_updates import resuming, write
 from .one_call import ActOptions, reconcile, whole_name
+from .quarantine import resuming, write
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What others are told: ``nearfar slurm status`` (the fleet in one screen, one node in full, what was done, whether what watches is alive),
 and once ``act`` has done its work Prometheus and the site's program (``act_and_tell``), which changes nothing of what ``act`` does.
 
-Needs: base, site, prometheus, slurm.act, slurm.controller, slurm.findings, slurm.ledger.
+Needs: base, site, prometheus, slurm.act, slurm.controller, slurm.ledger.
 """
 
 from __future__ import annotations

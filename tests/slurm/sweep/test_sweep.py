@@ -175,10 +175,7 @@ def test_what_nobody_waited_for_is_merged_later(slurm: PrivateSlurm, variables: 
     words = ["sweep", "--partition=all", "--nodes=n[1-2]", "--level=quick", f"--results={tmp_path}", "--max-jobs=1"]
     first = sweeping.started(slurm, variables, *words, "--no-wait")
     out, said = first.communicate(timeout=60)
-    assert (
-        first.returncode == 0
-        and "2 jobs left in Slurm; continue: nearfar slurm sweep --resume" in said
-    ), said
+    assert first.returncode == 0 and "2 jobs left in Slurm; continue: nearfar slurm sweep --resume" in said, said
     sweeping.until_all_have_ended(slurm)
     (sweep,) = tmp_path.glob("2*")
     again = sweeping.started(slurm, variables, "sweep", f"--resume={sweep.name}", f"--results={tmp_path}")
