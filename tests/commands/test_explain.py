@@ -94,13 +94,13 @@ def test_a_rate_is_explained_in_three_lines(
     assert len(lines) == 3 and all(word in line for word, line in zip(words, lines)), lines
 
 
-@pytest.mark.parametrize(("rate", "word"), [("11", "usual"), ("8", "too little (usual is at least 10.8 GB/s)")])
+@pytest.mark.parametrize(("rate", "word"), [("12", "usual"), ("8", "too little (usual is at least 11.7 GB/s)")])
 def test_a_model_without_figures_is_compared_with_like_links(
     capsys: pytest.CaptureFixture[str], rate: str, word: str
 ) -> None:
     assert main(["explain", "--gpu", "T4", "--h2d", rate]) == 0
     first, second, _ = capsys.readouterr().out.splitlines()
-    assert "others with such a link typically reach 12.7 GB/s" in first and second.endswith(f": {word}")
+    assert "others with such a link typically reach 13.7 GB/s" in first and second.endswith(f": {word}")
 
 
 def test_a_rate_of_an_unknown_gpu_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
