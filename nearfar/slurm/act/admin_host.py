@@ -32,7 +32,7 @@ _SHARED = (
 
 def prepare(state: Path) -> Path:
     """The ledger's directory, made where it is missing; raises ``NearfarError`` unless it is this user's or root's alone, and local."""
-    mask = os.umask(0o022)  # anybody may read the ledger
+    mask = os.umask(0o022)
     try:
         files.make_directory(state, "name another --state DIR")
     finally:
@@ -70,7 +70,7 @@ def _refuse_foreign_file(path: Path) -> None:
         raise NearfarError(f"{path}: not a file (links are not followed); name another --state DIR")
     if status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o022:
         whose = f"user {status.st_uid}'s, mode {stat.S_IMODE(status.st_mode):04o}"
-        remedy = f"chown {os.geteuid()} {path} && chmod 644 {path}"
+        remedy = f"chown {os.geteuid()} {path} && chmod 640 {path}"
         raise NearfarError(f"{path}: {whose}: other users can write to it; if nobody has: {remedy}")
 
 

@@ -141,7 +141,7 @@ class Ledger:
             made.connection.execute("PRAGMA foreign_keys = ON")
             if made._version() is None:
                 made._create()
-                path.chmod(0o644)
+            path.chmod(0o640)  # who can read it can hold its locks, and stop act
             made._write_ahead()
             # Closed last, by one that cannot write, the log's files stay: a user who can only read could not make them.
             made._last = sqlite3.connect(f"file:{_quoted(path)}?mode=ro", uri=True)
@@ -170,6 +170,8 @@ class Ledger:
             return None
         except OSError as error:
             raise CouldNotJudge(f"{path}: cannot be read: {error.strerror}") from None
+        if not os.access(path, os.R_OK):
+            raise CouldNotJudge(f"{path}: only its owner and group may read it: run this as root")
         if os.path.lexists(f"{path}-journal") and os.access(folder, os.W_OK):  # killed while it was made: this mends it
             cls._connected(path, f"file:{_quoted(path)}?mode=rw").connection.close()
         found = cls._connected(path, f"file:{_quoted(path)}?mode=ro")

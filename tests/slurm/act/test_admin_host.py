@@ -255,7 +255,7 @@ def test_whose_directory_and_ledger_it_is(fleet: PlayedFleet) -> None:
         os.chown(file, owner, 0)
         os.chmod(file, mode)
         with pytest.raises(
-            NearfarError, match=r"ledger\.db: .*other users can write to it.* chown 0 .*chmod 644"
+            NearfarError, match=r"ledger\.db: .*other users can write to it.* chown 0 .*chmod 640"
         ) as refused:
             prepare(state)
         assert refused.value.exit_code == 2
@@ -497,10 +497,10 @@ def test_a_take_over_beside_what_a_killed_write_has_left(fleet: PlayedFleet) -> 
     assert fleet.did() == [("drain", "done", "n1")], "the one before is whole"
 
 
-def test_anybody_may_read_the_ledger_whatever_the_umask(fleet: PlayedFleet) -> None:
+def test_other_users_cannot_hold_the_ledger_s_locks(fleet: PlayedFleet) -> None:
     before = os.umask(0o077)
     try:
         fleet.act()
     finally:
         os.umask(before)
-    assert [path.stat().st_mode & 0o777 for path in (fleet.state, fleet.state / FILE)] == [0o755, 0o644]
+    assert [path.stat().st_mode & 0o777 for path in (fleet.state, fleet.state / FILE)] == [0o755, 0o640]
