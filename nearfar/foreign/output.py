@@ -96,7 +96,7 @@ class ForeignOutput:
 
 
 class Truncated(CouldNotJudge):
-    """An output that ends in the middle."""
+    """A part of an output that ends in the middle, or has a figure that cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -122,10 +122,15 @@ def sections(text: str, heading: re.Pattern[str]) -> Iterator[tuple[re.Match[str
 
 
 def number(word: str) -> float | None:
-    """The number that a word is; None for ``N/A``. Raises ``ValueError`` for anything else."""
-    value = None if word.upper() in ("N/A", "NAN", "-") else float(word)
-    if value is not None and not math.isfinite(value):
-        raise ValueError(word)
+    """The rate that a word is; None for ``N/A``. Raises ``ValueError`` for anything else, such as ``nan`` or ``1,599.52``."""
+    if word.upper() in ("N/A", "-"):
+        return None
+    try:
+        value = float(word)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{word[:40]!r} is not a rate")
     return value
 
 
@@ -134,8 +139,8 @@ def matrix(
 ) -> PrintedMatrix:
     """The matrix that begins within ``lines``: a line of column numbers (behind a word such as ``D\\D``), then a row a line.
 
-    Raises ``Truncated`` where there is none, a row is shorter than its heading, a figure lacks decimals that the others have, or a
-    ``square`` one has too few rows.
+    Raises ``Truncated`` where there is none, a row is shorter than its heading, a figure is no rate or lacks decimals that the others
+    have, or a ``square`` one has too few rows.
     """
     start = next((at for at, line in enumerate(lines) if re.fullmatch(heading, line)), None)
     if start is None:
@@ -151,7 +156,9 @@ def matrix(
             break
         try:
             values = tuple(number(word) for word in words[1:])
-        except ValueError:
+        except ValueError as error:
+            if len(words) == len(columns) + 1:
+                raise Truncated(f"row {words[0]}: {error}") from None
             break
         decimals |= {len(word.partition(".")[2]) for word, value in zip(words[1:], values) if value is not None}
         if len(values) != len(columns) or len(decimals) > 1:

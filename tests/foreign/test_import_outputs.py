@@ -417,8 +417,6 @@ def test_what_cannot_be_imported_is_one_line(
     [
         ("Tesla M2070 (00000000:14", "<script>alert(1)</script> (00000000:14", "is not a GPU name"),
         ("Device 0", "Device 99999999: Tesla M2070\nDevice 0", "more than a node has"),
-        ("5.60", "1e999", "there is nothing to judge|no figure"),
-        ("5.60", "-5.60", "-5.6 is less than the minimum"),
         ("CUDA Runtime", '{"nvbandwidth": {"Hostname": "../../x", "testcases": []}}', "'../../x' is not a host name"),
     ],
 )
@@ -426,13 +424,18 @@ def test_a_hostile_output_is_one_line(old: str, new: str, words: str, tmp_path: 
     path = tmp_path / "log"
     path.write_text(THREE.replace(old, new))
     before = sorted(state.glob("reports/*/*"))
-    try:
-        (done,) = foreign.import_outputs([path])
-    except NearfarError as error:
-        assert error.exit_code == 3 and re.search(words, str(error)) and "\n" not in str(error)
-        assert sorted(state.glob("reports/*/*")) == before, "half a run"
-    else:
-        assert new == "1e999" and "it has 0 of 3 rows" in reasons(done.folder)
+    with pytest.raises(CouldNotJudge, match=words) as error:
+        list(foreign.import_outputs([path]))
+    assert "\n" not in str(error.value)
+    assert sorted(state.glob("reports/*/*")) == before, "half a run"
+
+
+@pytest.mark.parametrize("figure", ["1e999", "-5.60", "nan", "5,60"])
+def test_a_figure_that_is_no_rate_is_said(figure: str, tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text(THREE.replace("5.60", figure))
+    (done,) = foreign.import_outputs([path])
+    assert f"left out (row 0: '{figure}' is not a rate)" in reasons(done.folder)
 
 
 def pairs(rates: Callable[[int, int], float]) -> str:
