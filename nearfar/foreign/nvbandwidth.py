@@ -144,7 +144,10 @@ def _of_text(lines: Sequence[str]) -> list[_TestCase]:
 
 
 def _of_json(case: dict[str, Any]) -> _TestCase:
-    rows = [[number(word) for word in row] for row in case.get("bandwidth_matrix") or []]
+    try:
+        rows = [[number(str(rate)) for rate in row] for row in case.get("bandwidth_matrix") or []]
+    except ValueError as error:
+        return _TestCase(case["name"], str(error))
     if not rows:
         whole = str(case.get("status", "")).lower() in ("waived", "passed", "")
         return _TestCase(
@@ -177,6 +180,8 @@ def _add(name: str, heading: str, shown: PrintedMatrix, output: ForeignOutput) -
     everyone = [int(column) for column in shown.columns]
     read = plain.endswith("read")
     way = ("g{0}:g{1}@g{1}" if read else "g{0}:g{1}") + sm
+    if zeros := shown.zeros(diagonal=plain.startswith("device_to_device")):
+        output.left_out.append(LeftOut(name, f"{zeros}: the rate is zero"))
     if flow := _LONE.get(plain):
         for a, b, rate in shown.cells():
             output.add(name, (flow.format(a, b) + sm, rate))

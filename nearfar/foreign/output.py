@@ -113,6 +113,15 @@ class PrintedMatrix:
                 if value:
                     yield int(row), int(column), value
 
+    def zeros(self, diagonal: bool) -> str:
+        """``row 0, column 5`` for each rate of zero; with ``diagonal`` zeros there are none."""
+        return "; ".join(
+            f"row {row}, column {column}"
+            for row, values in self.rows.items()
+            for column, value in zip(self.columns, values)
+            if value == 0 and not (diagonal and row == column)
+        )
+
 
 def sections(text: str, heading: re.Pattern[str]) -> Iterator[tuple[re.Match[str], str]]:
     """Each heading, and the text behind it up to the next."""

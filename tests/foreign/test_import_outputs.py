@@ -322,6 +322,7 @@ def test_what_an_output_lacks_is_said(tmp_path: Path) -> None:
     text.write_text(THREE.replace("5.60", "0.00") * 3)
     (done,) = foreign.import_outputs([text])
     assert "measured the same 3 times" in reasons(done.folder)
+    assert "left out (row 0, column 0: the rate is zero)" in reasons(done.folder)
     text.write_text(node + node.replace("PIX", "SYS"))
     with pytest.raises(NearfarError, match="of another node than the one before it"):
         list(foreign.import_outputs([text, DATA / "p2pBandwidthLatencyTest.txt"]))
@@ -436,6 +437,23 @@ def test_a_figure_that_is_no_rate_is_said(figure: str, tmp_path: Path) -> None:
     path.write_text(THREE.replace("5.60", figure))
     (done,) = foreign.import_outputs([path])
     assert f"left out (row 0: '{figure}' is not a rate)" in reasons(done.folder)
+
+
+@pytest.mark.parametrize(
+    ("figure", "reason"),
+    [
+        ('"nan"', "host_to_device_memcpy_ce: left out ('nan' is not a rate)"),
+        ('"0.00"', "host_to_device_memcpy_ce: left out (row 0, column 0: the rate is zero)"),
+        ("55.1", ""),
+        ("null", "host_to_device_memcpy_ce: left out ('None' is not a rate)"),
+    ],
+)
+def test_each_figure_of_json_counts_or_is_said(figure: str, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "nvbandwidth.json"
+    path.write_text((DATA / "nvbandwidth.json").read_text().replace('"55.1"', figure))
+    (done,) = foreign.import_outputs([path])
+    assert reason in reasons(done.folder)
+    assert ("n0:g0" in results(done.folder)) == (figure == "55.1")
 
 
 def pairs(rates: Callable[[int, int], float]) -> str:
