@@ -26,6 +26,7 @@ from .output import (
     command_line,
     matrix,
     number,
+    other_unit,
     sections,
 )
 
@@ -34,7 +35,7 @@ _CASE = r"(?:host|device|all|one)_\w+_(?:ce|sm|copy)"
 SIGN = re.compile(rf"^nvbandwidth Version:|\"nvbandwidth\"\s*:|^Running {_CASE}\.", re.MULTILINE)
 _RUNNING = re.compile(r"^Running (\w+)\.[ \t]*$", re.MULTILINE)
 _SUM = re.compile(rf"^SUM ({_CASE}) [\d.]+[ \t]*$", re.MULTILINE)
-_HEADING = re.compile(r"^(?:memcpy|memory latency|Device to Device Latency)\b.*\((?:GB/s|ns|us)\)\s*$", re.IGNORECASE)
+_HEADING = re.compile(r"^(?:memcpy|memory latency|Device to Device Latency)\b.*\((?:\w+/s|ns|us)\)\s*$", re.IGNORECASE)
 _DEVICE = re.compile(
     r"(?:Device )?(\d+): (.+?)(?: \((?:0x)?([0-9a-fA-F]+:[0-9a-fA-F]+:[0-9a-fA-F]+(?:\.\d)?)\))?(?:: \((.*)\))?\s*$"
 )
@@ -180,6 +181,9 @@ def _add(name: str, heading: str, shown: PrintedMatrix, output: ForeignOutput) -
     everyone = [int(column) for column in shown.columns]
     read = plain.endswith("read")
     way = ("g{0}:g{1}@g{1}" if read else "g{0}:g{1}") + sm
+    if unit := other_unit(heading):
+        output.left_out.append(LeftOut(name, unit))
+        return
     if zeros := shown.zeros(diagonal=plain.startswith("device_to_device")):
         output.left_out.append(LeftOut(name, f"{zeros}: the rate is zero"))
     if flow := _LONE.get(plain):

@@ -178,6 +178,12 @@ def matrix(
     return PrintedMatrix(columns, rows)
 
 
+def other_unit(heading: str) -> str:
+    """Why the figures below a heading such as ``Matrix (MB/s)`` are left out; empty where they are in GB/s."""
+    unit = re.search(r"\((\w+/s)\)", heading)
+    return f"its figures are in {unit[1]}, not in GB/s" if unit and unit[1] != "GB/s" else ""
+
+
 def command_line(lines: Iterable[str], program: str) -> tuple[str, ...]:
     """The command that a log shows before a program's output (``$ numactl -N0 ./nvbandwidth -t 0``, ``+ ./nvbandwidth``), as words."""
     for line in lines:

@@ -11,7 +11,7 @@ import re
 
 from nearfar.question import of_other_tools
 
-from .output import ForeignOutput, LeftOut, SeenGpu, Truncated, command_line, matrix, sections
+from .output import ForeignOutput, LeftOut, SeenGpu, Truncated, command_line, matrix, other_unit, sections
 
 TOOL = "p2pBandwidthLatencyTest"
 SIGN = re.compile(
@@ -48,6 +48,9 @@ def read(text: str) -> ForeignOutput:
             output.leave_out(_LATENCY)
             continue
         name = title[1].strip()
+        if unit := other_unit(name):
+            output.left_out.append(LeftOut(name, unit))
+            continue
         try:
             shown = matrix(block.split("\n"))
         except Truncated as cut:

@@ -456,6 +456,13 @@ def test_each_figure_of_json_counts_or_is_said(figure: str, reason: str, tmp_pat
     assert ("n0:g0" in results(done.folder)) == (figure == "55.1")
 
 
+@pytest.mark.parametrize("name", ["nvbandwidth.txt", "nvbandwidth.json", "p2pBandwidthLatencyTest.txt"])
+def test_figures_in_another_unit_are_left_out(name: str) -> None:
+    (output,) = reading.outputs(name, (DATA / name).read_bytes().replace(b"(GB/s)", b"(MB/s)"))
+    assert not output.figures
+    assert "its figures are in MB/s, not in GB/s" in {each.why for each in output.left_out}
+
+
 def pairs(rates: Callable[[int, int], float]) -> str:
     """Writes between six GPUs of which nobody says how they are joined."""
     rows = [[f"{rates(a, b):10.2f}" if a != b else "       N/A" for b in range(6)] for a in range(6)]
