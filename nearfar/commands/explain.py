@@ -6,6 +6,7 @@ import argparse
 import importlib
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from nearfar.base import MESSAGES, NOT_JUDGED, Message, NearfarError, columns, did_you_mean, site_directories
@@ -40,18 +41,31 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gpu", metavar="MODEL", help="with a rate: a GPU model of site/gpus/, such as H100")
     for way, words in usual_rates.WAYS.items():
         parser.add_argument(
-            f"--{way}", metavar="RATE", type=float, help=f"is this many GB/s usual for {words}, measured alone?"
+            f"--{way}", metavar="RATE", type=_rate, help=f"is this many GB/s usual for {words}, measured alone?"
         )
+
+
+def _rate(text: str) -> float:
+    """A rate in GB/s, with or without its unit."""
+    try:
+        rate = float(text.removesuffix("GB/s"))
+    except ValueError:
+        rate = 0.0
+    if not 0 < rate < 1e5:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a rate: give a number of GB/s above 0, such as 38")
+    return rate
 
 
 def run(args: argparse.Namespace) -> int:
     """Print it, or the list of all. Raises ``NearfarError`` for a code that does not exist."""
     rates = {way: rate for way in usual_rates.WAYS if (rate := getattr(args, way)) is not None}
     if args.gpu is not None or rates:
-        if not all(0 < rate < 1e5 for rate in rates.values()):
-            raise NearfarError("a rate is more than 0 GB/s")
         if args.gpu is None or not rates or args.code is not None:
             raise NearfarError("--gpu MODEL takes a rate in GB/s with it, such as --gpu H100 --h2d 38, and no code")
+        if args.json:
+            known_rates = ((usual_rates.usual(args.gpu, way, site_directories()), rate) for way, rate in rates.items())
+            print_json([{"rate": rate, "low": known.low, **asdict(known)} for known, rate in known_rates])
+            return 0
         for way, rate in rates.items():
             print("\n".join(usual_rates.lines(args.gpu, way, rate, site_directories())))
         return 0

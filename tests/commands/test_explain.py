@@ -94,6 +94,21 @@ def test_a_rate_is_explained_in_three_lines(
     assert len(lines) == 3 and all(word in line for word, line in zip(words, lines)), lines
 
 
+def test_a_rate_is_explained_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "--gpu", "T4", "--h2d", "11", "--d2h", "12GB/s", "--json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)
+    assert (first["way"], first["rate"], first["model"]) == ("h2d", 11, "Tesla T4")
+    assert first["low"] < first["typical"] < first["ceiling"]
+    assert (second["way"], second["rate"]) == ("d2h", 12)
+
+
+@pytest.mark.parametrize("rate", ["0", "-5", "nan", "38,5", "35GiB/s", "1e6"])
+def test_what_is_no_rate_is_refused_with_its_unit(rate: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["explain", "--gpu", "H100", f"--h2d={rate}"])
+    assert f"argument --h2d: '{rate}' is not a rate: give a number of GB/s" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("rate", "word"), [("12", "usual"), ("8", "too little (usual is at least 11.7 GB/s)")])
 def test_a_model_without_figures_is_compared_with_like_links(
     capsys: pytest.CaptureFixture[str], rate: str, word: str
