@@ -45,7 +45,9 @@ def read(text: str) -> ForeignOutput:
         gpus = [SeenGpu(int(n), name.strip()) for n, name in re.findall(r"(?m)^Device (\d+): (.+)$", text[start:end])]
         seen |= {gpu.index: gpu for gpu in gpus}
         bound = _BOUND.search(" ".join(command))
+        missing = {found[1] for found in _KIND.finditer(text[start:end])}
         for kind, devices, pageable, size, rate in _rates(text[start:end].split("\n")):
+            missing.discard(kind)
             if devices > 1:
                 why = "it is the sum of GPUs measured one after the other"
                 output.leave_out(LeftOut(f"{kind}, {devices} devices", why))
@@ -55,6 +57,8 @@ def read(text: str) -> ForeignOutput:
             local = kind == "Device to Device"
             flow, rate = (flow, rate / 2) if local else (flow + "/pageable" * pageable, rate)
             output.add(kind, (flow, rate), bytes=size)
+        for kind in sorted(missing):
+            output.leave_out(LeftOut(kind, "it has no figure: the output is cut short"))
     output.gpus = tuple(seen.values())
     return output
 

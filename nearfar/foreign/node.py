@@ -140,9 +140,10 @@ def _listed(gpus: Sequence[SeenGpu], memories: int, gpu_links: Mapping[str, Mapp
         else "its topology was not given: host memory is shown as one NUMA node"
     ]
     models = {gpu.name for gpu in gpus}
-    if None in models:
+    if unnamed := [str(index) for index, gpu in enumerate(gpus) if gpu.name is None]:
+        which = "its GPUs" if len(unnamed) == len(gpus) else f"GPU{'s' * (len(unnamed) > 1)} {', '.join(unnamed)}"
         notes.append(
-            "the model of its GPUs was not given: what is usual for it judges nothing; give --node TYPE, or its XML"
+            f"the model of {which} was not given: what is usual for it judges nothing; give --node TYPE, or its XML"
         )
     known = gpu_links.get(models.pop() or "", {}) if len(models) == 1 else {}
     joined = "unknown"

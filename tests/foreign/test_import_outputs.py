@@ -463,6 +463,15 @@ def test_figures_in_another_unit_are_left_out(name: str) -> None:
     assert "its figures are in MB/s, not in GB/s" in {each.why for each in output.left_out}
 
 
+def test_a_cut_bandwidth_test_says_what_it_lacks(tmp_path: Path) -> None:
+    text = (DATA / "bandwidthTest.txt").read_text()
+    path = tmp_path / "log"
+    path.write_text(text[: text.index("17.4") + 2])
+    (done,) = foreign.import_outputs([path])
+    assert "Device to Host: left out (it has no figure: the output is cut short)" in reasons(done.folder)
+    assert "the model of GPUs 0, 1 was not given" in reasons(done.folder)
+
+
 def pairs(rates: Callable[[int, int], float]) -> str:
     """Writes between six GPUs of which nobody says how they are joined."""
     rows = [[f"{rates(a, b):10.2f}" if a != b else "       N/A" for b in range(6)] for a in range(6)]
