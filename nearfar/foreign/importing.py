@@ -162,10 +162,14 @@ def _node(
     # XML says more than topo -m, and a node type is what somebody reviewed.
     topologies.sort(key=lambda pair: pair[1].tool != reading.XML)
     given, named = (None, "") if not topologies else (topologies[0][1].node, topologies[0][0])
-    if given is not None and not given.peers and len(topologies) > 1 and (beside := topologies[1][1].node):
-        # hwloc shows xGMI only where it was built with ROCm's SMI.
-        joined = {pair: link for pair, link in beside.peers.items() if link == "XGMI"}
-        given = replace(given, peers=joined if len(beside.gpus) == len(given.gpus) else {})
+    if given is not None and len(topologies) > 1 and (beside := topologies[-1][1].node):
+        # hwloc shows NVLink and xGMI only where it was built with NVML and ROCm's SMI.
+        joined = {pair: link for pair, link in beside.peers.items() if re.fullmatch(r"XGMI|NV\d+", link)}
+        if len(beside.gpus) == len(given.gpus):
+            given = replace(given, peers=given.peers or joined)
+        else:
+            counts = f"{topologies[-1][0]} has {len(beside.gpus)} GPUs, and {named} {len(given.gpus)}"
+            given = replace(given, notes=(*given.notes, f"{counts}: the links of the first are left out"))
     if known is not None:
         given, named = replace(known.node, hostname=""), f"--node {known.name}"
     made, numbers = node.make(outputs, given, named, models)

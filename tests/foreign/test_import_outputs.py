@@ -243,6 +243,22 @@ def test_xgmi_of_amds_tools_gives_classes_beside_xml_too(tmp_path: Path) -> None
     assert {"XGMI.g0_g1", "near.g0_n0"} <= metric_names(run.folder)
 
 
+def test_nvlinks_of_a_topology_count_beside_xml_without_them(tmp_path: Path) -> None:
+    xml, topology = CHECKOUT / "site" / "nodes" / "keeneland.xml", tmp_path / "topo.txt"
+    classes = ("X NV4 SYS", "NV4 X SYS", "SYS SYS X")
+    rows = (f"GPU{gpu}\t{row.replace(' ', chr(9))}\t0-5\t0\n" for gpu, row in enumerate(classes))
+    topology.write_text("\tGPU0\tGPU1\tGPU2\tCPU Affinity\tNUMA Affinity\n" + "".join(rows))
+    figures = tmp_path / "p2p.txt"
+    figures.write_text(
+        "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]\nUnidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)\n"
+        "   D\\D     0      1      2\n     0 800.00  94.00  10.00\n     1  94.00 800.00  10.00\n     2  10.00  10.00 800.00\n"
+    )
+    (done,) = foreign.import_outputs([figures, xml, topology])
+    assert "NV4.g0_g1" in metric_names(done.folder)
+    (done,) = foreign.import_outputs([figures, xml, DATA / "topo.txt"])
+    assert re.search(r"topo.txt has 4 GPUs, and \S*keeneland.xml 3: the links of the first", reasons(done.folder))
+
+
 def wrapped(text: str) -> dict[str, bytes]:
     """The same output as launchers, terminals and other systems leave it."""
     lines = text.split("\n")
