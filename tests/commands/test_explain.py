@@ -94,6 +94,11 @@ def test_a_rate_is_explained_in_three_lines(
     assert len(lines) == 3 and all(word in line for word, line in zip(words, lines)), lines
 
 
+def test_of_models_without_such_figures_the_best_known_is_meant(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "--gpu", "H100", "--triad", "2000"]) == 0
+    assert capsys.readouterr().out.startswith("NVIDIA H100 80GB HBM3 (not ")
+
+
 def test_a_rate_is_explained_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "--gpu", "T4", "--h2d", "11", "--d2h", "12GB/s", "--json"]) == 0
     first, second = json.loads(capsys.readouterr().out)

@@ -112,7 +112,8 @@ def lines(query: str, way: str, rate: float, directories: Sequence[Path]) -> lis
 
 
 def _model(query: str, way: str, directories: Sequence[Path]) -> tuple[str, list[str], SiteFile]:
-    """The model that the query names, others that it fits, and its file: of several the one of which most machines are known."""
+    """The model that the query names, others that it fits, and its file: of several the one of which most machines are known, first
+    those with such a figure."""
     parts = re.findall(r"[a-z0-9]+", query.lower())
     files = [SiteFile(path) for path in site_files("gpus", list(directories)).values()]
     machines = {}
@@ -122,12 +123,9 @@ def _model(query: str, way: str, directories: Sequence[Path]) -> tuple[str, list
             one + other for one, other in itertools.pairwise(has) if one.isalpha() and other[0].isdigit()
         ]  # RTX4090
         if parts and all(any(word.startswith(part) for word in has) for part in parts):
-            entries = [
-                each
-                for each in file.data.get("healthy", ())
-                if any(row.partition(".")[2] == way for row in each["figures"])
-            ]
-            machines[name] = sum(each["n"] for each in entries), file
+            entries = file.data.get("healthy", ())
+            asked = [each for each in entries if any(row.partition(".")[2] == way for row in each["figures"])]
+            machines[name] = (sum(each["n"] for each in asked), sum(each["n"] for each in entries)), file
     if not machines:
         names = sorted(name for file in files for name in file.data["gpu_models"])
         raise NearfarError(f"--gpu {query}: no file of site/gpus/ is of such a model{did_you_mean(query, names)}")
