@@ -103,11 +103,16 @@ def _seen(outputs: Files) -> dict[int, SeenGpu]:
             before, other = seen.setdefault(gpu.index, (gpu, file))
             names = {_plain(one.name) for one in (gpu, before) if one.name}
             if len(names) > 1 or len({_bus_id(one.pci) for one in (gpu, before) if one.pci}) > 1:
-                words = f"{gpu.name} at {gpu.pci}, and in {other} {before.name} at {before.pci}"
+                words = f"{_described(gpu)}, and in {other} {_described(before)}"
                 raise NearfarError(f"{file}: GPU {gpu.index} is {words}: {_ONE_NODE}")
             if gpu.pci and not before.pci:
                 seen[gpu.index] = gpu, file
     return {index: gpu for index, (gpu, _) in seen.items()}
+
+
+def _described(gpu: SeenGpu) -> str:
+    """``a Tesla K80 at 0000:14:00.0``, as far as it is known."""
+    return " ".join([f"a {gpu.name}" if gpu.name else "a GPU", *([f"at {gpu.pci}"] if gpu.pci else [])])
 
 
 def _by_place(seen: Mapping[int, SeenGpu], node: Node) -> dict[int, int]:

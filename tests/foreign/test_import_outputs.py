@@ -259,6 +259,16 @@ def test_nvlinks_of_a_topology_count_beside_xml_without_them(tmp_path: Path) -> 
     assert re.search(r"topo.txt has 4 GPUs, and \S*keeneland.xml 3: the links of the first", reasons(done.folder))
 
 
+def test_gpus_of_other_models_are_named_without_unknown_addresses(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    new.write_text(THREE)
+    old.write_text(re.sub(r"Tesla M2070 \(.*\)", "Tesla K80", THREE))
+    with pytest.raises(
+        NearfarError, match=r"old: GPU 0 is a Tesla K80, and in \S*new a Tesla M2070 at 00000000:14:00: import"
+    ):
+        list(foreign.import_outputs([new, old]))
+
+
 def wrapped(text: str) -> dict[str, bytes]:
     """The same output as launchers, terminals and other systems leave it."""
     lines = text.split("\n")
