@@ -185,7 +185,8 @@ def _from_model(metric: AnyMetric, node: Node, ranges: ModelRanges, broken: floa
     healthy, margin, unit = *found, metric.unit
     low, high = min(each.low for each in healthy), max(each.high for each in healthy)
     degraded, middle, machines = low * (1 - margin), (low + high) / 2, sum(each.machines for each in healthy)
-    seen = f"{figure(low, unit)} to {with_unit(high, unit)} on {plural(machines, 'machine')}"
+    span = f"{figure(low, unit)} to {with_unit(high, unit)}" if low < high else with_unit(low, unit)
+    seen = f"{span} on {plural(machines, 'machine')}"
     words = f"at least {with_unit(degraded, unit)} (model: healthy GPUs of this model have {seen}; less {margin * 100:.0f} %)"
     note = f"healthy GPUs of this model: {seen} ({'; '.join(each.words for each in healthy)})"
     lower = None if broken is None else broken / middle - 1
