@@ -51,20 +51,14 @@ class Baseline:
     @property
     def note(self) -> str | None:
         """What else a reader has to know of it; None: nothing."""
-        said = [self.changed] if self.changed else []
-        if abs(self.common - 1) >= thresholds.COMMON_SHOWN:
-            said.insert(0, f"the node's other figures of this kind are {100 * (1 - self.common):.1f} % worse as well")
-        return "; ".join(said) or None
+        common = f"the node's other figures of this kind are {100 * (1 - self.common):.1f} % worse as well"
+        shown = abs(self.common - 1) >= thresholds.COMMON_SHOWN
+        return "; ".join(filter(None, (common if shown else "", self.changed))) or None
 
     @property
     def median(self) -> float:
         """Of the baseline."""
         return statistics.median(self.values)
-
-    @property
-    def spread(self) -> float:
-        """What its nights differ by: 1.4826 times the median distance from the median, as a standard deviation."""
-        return statistics.spread(self.values)
 
 
 def of_nights(nights: Sequence[Night]) -> Baseline | None:
@@ -97,38 +91,35 @@ def worsening(metric: AnyMetric, past: Baseline) -> Worsening | None:
     """
     sign = 1 if metric.unit in _RATES else -1  # of a time more is worse
     known = metric.quantity not in EXPLAINING and metric.unit in (*_RATES, *TIME_UNITS) and past.median > 0
-    if not known or len(past.values) < thresholds.FEWEST_NIGHTS:
-        return None
     better = max if sign > 0 else min
     value = metric.value if metric.converged or metric.interval is None else better(metric.interval)
-    if not math.isfinite(value):
+    if not known or not math.isfinite(value) or len(past.values) < thresholds.FEWEST_NIGHTS:
         return None
     value = value / past.common if sign > 0 else value * past.common
     flows = () if isinstance(metric, SubjectMetric) else metric.cell.flows
     kind = "other" if metric.quantity != "copy" or not flows else "lone" if len(flows) == 1 else "windowed"
     # A small change of several GPUs' copies with the host at once is the host's, and nothing tells which.
-    if len({gpu for flow in flows if flow.kind == "host" for gpu in flow.gpus}) < 2:
-        slow = _slow(value, past, sign, kind)
-        if slow is not None:
-            return slow
-    way = max(thresholds.ONE_NIGHT[kind] * past.median, thresholds.ONE_NIGHT_SPREADS * past.spread)
+    host_gpus = {gpu for flow in flows if flow.kind == "host" for gpu in flow.gpus}
+    if len(host_gpus) < 2 and (slow := _slow(value, past, sign, kind)) is not None:
+        return slow
+    way = max(thresholds.ONE_NIGHT[kind] * past.median, thresholds.ONE_NIGHT_SPREADS * statistics.spread(past.values))
     if sign * value < min(sign * past.median - way, *(sign * night for night in past.values)):
         return Worsening("night", value, sign * (1 - value / past.median))
     return None
 
 
-def words(metric: AnyMetric, past: Baseline, found: Worsening) -> str:
+def words(metric: AnyMetric, past: Baseline, worse: Worsening) -> str:
     """How much worse, since when, and against which baseline; of fewer than ``BASELINE_NIGHTS`` nights they go on to now."""
     before = f"{with_unit(past.median, metric.unit)} ({len(past.values)} nights from {past.since} on)"
     note = f"; {past.note}" if past.note else ""
-    if found.kind == "night":
+    if worse.kind == "night":
         return f"{level_words(metric)}, worse than its history: {before}{note}"
-    changed = f"{100 * found.part:.1f} % {'less' if metric.unit in _RATES else 'more'}"
-    now = with_unit(found.now, metric.unit)
-    if found.kind == "step":
-        return f"{now} since about {found.since}, {changed} than its history: {before}{note}"
-    pace = f", {100 * found.weekly:.2g} % a week" if found.weekly else ""
-    return f"{now} drifted from {before}, {changed}, since about {found.since}{pace}{note}"
+    changed = f"{100 * worse.part:.1f} % {'less' if metric.unit in _RATES else 'more'}"
+    now = with_unit(worse.now, metric.unit)
+    if worse.weekly is None:
+        return f"{now} since about {worse.since}, {changed} than its history: {before}{note}"
+    pace = f"{100 * worse.weekly:.2g} % a week"
+    return f"{now} drifted from {before}, {changed}, since about {worse.since}, {pace}{note}"
 
 
 def _slow(value: float, past: Baseline, sign: int, kind: str) -> Worsening | None:
@@ -145,7 +136,7 @@ def _slow(value: float, past: Baseline, sign: int, kind: str) -> Worsening | Non
         return None
     middle, last = past.median, statistics.median(nights[-_LAST:])
     days = [date.fromisoformat(night.day) for night in past.later]
-    days.append(days[-1] + timedelta(1) if days else date.fromisoformat(past.since))
+    days.append(days[-1] + timedelta(1))
     since, weekly = _began([sign * (middle - night) / middle for night in nights], days)
     return Worsening("step" if weekly is None else "drift", last, sign * (1 - last / middle), since, weekly)
 
@@ -160,15 +151,14 @@ def level(values: Sequence[float], sign: int, floor: float) -> tuple[float, floa
 
 
 def _began(off: Sequence[float], days: Sequence[date]) -> tuple[str, float | None]:
-    """About when it began, and of a drift the part that is lost in a week: the better fit of a step and of a line from some night on."""
+    """About when it began, and of a drift the part that is lost in a week: the step or the line from some night on that explains most
+    of the sum of squares."""
     fits: list[tuple[float, date, float | None]] = []
     for start, first in enumerate(days):
-        rest, elapsed = off[start:], [(day - first).days for day in days[start:]]
-        before, mean = math.fsum(each * each for each in off[:start]), math.fsum(rest) / len(rest)
-        fits.append((before + math.fsum((each - mean) ** 2 for each in rest), first, None))
-        if len(rest) > _LAST:
-            slope = math.fsum(map(operator.mul, rest, elapsed)) / (sum(each * each for each in elapsed) or 1)
-            left = math.fsum((a - slope * b) ** 2 for a, b in zip(rest, elapsed))
-            fits += [(before + left, first, 7 * slope)] if slope > 0 else []
-    _, since, weekly = min(fits, key=lambda fit: fit[0])
+        rest, weeks = off[start:], [(day - first).days / 7 for day in days[start:]]
+        fits.append((math.fsum(rest) ** 2 / len(rest), first, None))
+        rise, square = (math.fsum(map(operator.mul, weeks, each)) for each in (rest, weeks))
+        if len(rest) > _LAST and rise > 0:
+            fits.append((rise**2 / square, first, rise / square))
+    _, since, weekly = max(fits, key=lambda fit: fit[0])
     return since.isoformat(), weekly

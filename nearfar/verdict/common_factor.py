@@ -34,22 +34,20 @@ def without(past: Mapping[str, Baseline], metrics: Sequence[AnyMetric], node: No
     """
     groups = link_groups(node)
     figures = [_Figure.of(metric, past[metric.name], groups) for metric in metrics if metric.name in past]
-    found: dict[str, Baseline] = {}
+    freed: dict[str, Baseline] = {}
     for figure in figures:
-        before: Baseline | None = figure.before
-        alike = [other for other in figures if other.is_alike(figure)]
-        now = _common(alike, None)
-        if now is not None and (now > 1 - thresholds.MOST_COMMON or not figure.before.changed):
-            nights, times = figure.before.later, figure.entry[1] in TIME_UNITS
-            common = [_common(alike, night.day) or 1.0 for night in nights]
-            values = (each.value * by if times else each.value / by for each, by in zip(nights, common))
-            later = tuple(night._replace(value=value) for night, value in zip(nights, values))
-            before = replace(figure.before, later=later, common=now)
-        elif figure.before.changed:
-            before = figure.before.anew
-        if before is not None:
-            found[figure.name] = before
-    return found
+        before, alike = figure.before, [other for other in figures if other.is_alike(figure)]
+        now, times = _common(alike, None), figure.entry[1] in TIME_UNITS
+        if now is not None and (now > 1 - thresholds.MOST_COMMON or not before.changed):
+            kept = [_common(alike, night.day) or 1.0 for night in before.later]
+            values = (night.value * part if times else night.value / part for night, part in zip(before.later, kept))
+            later = tuple(night._replace(value=value) for night, value in zip(before.later, values))
+            freed[figure.name] = replace(before, later=later, common=now)
+        elif not before.changed:
+            freed[figure.name] = before
+        elif before.anew is not None:
+            freed[figure.name] = before.anew
+    return freed
 
 
 @dataclass(frozen=True)
@@ -70,9 +68,9 @@ class _Figure:
         memories = {str(flow.destination) for flow in flows if flow.kind == "stream"}
         parts = frozenset[object](gpu for index in own for gpu in groups.get(index, [index])) | memories
         middle, times = before.median, metric.unit in TIME_UNITS
-        values: dict[str | None, float] = {None: metric.value, **{night.day: night.value for night in before.later}}
-        kept = {day: value / middle for day, value in values.items() if middle > 0 and 0 < value < math.inf}
-        left = {day: 1 / part for day, part in kept.items()} if times else kept
+        values = [(None, metric.value), *((night.day, night.value) for night in before.later)]
+        known = ((day, value) for day, value in values if middle > 0 and 0 < value < math.inf)
+        left = {day: middle / value if times else value / middle for day, value in known}
         return cls(metric.name, before, (row_keys(metric)[-1], metric.unit), parts, left)
 
     def is_alike(self, other: _Figure) -> bool:
