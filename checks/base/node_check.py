@@ -414,10 +414,7 @@ class node_check(node_run):
         """What the job measured again after the ``first`` document."""
         if self.looks_planned is None:
             return []
-        stage, plan = Path(self.stagedir), self.looks_planned
-        return look_plan.later_looks(
-            stage, plan, first, lambda document: self.question.figures(document, self.expected)
-        )
+        return look_plan.later_looks(Path(self.stagedir), self.looks_planned, first)
 
     def earlier(self):
         """The verdict of this case before ReFrame ran it again (``--max-retries``)."""

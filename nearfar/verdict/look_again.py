@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,13 @@ from nearfar.cells import Cell
 from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, SubjectMetric, subject_key
 
 from . import look_plan, thresholds
-from .look_plan import LookPlan
+
+_report = partial(print, file=sys.stderr, flush=True)
 
 
-def look_again(plan: LookPlan, stage: Path, command: Sequence[str], stdout: str) -> None:
-    """Measure again what a program's document shows beyond its bounds, or too uncertain to tell."""
+def look_again(path: Path, command: Sequence[str], stdout: str) -> None:
+    """Measure again what a program's document shows beyond its bounds, or too uncertain to tell; ``path`` is the plan's."""
+    plan, stage = look_plan.read(path), path.parent
     doubted = look_plan.in_doubt(plan, stdout if plan.document is None else text_or_empty(stage / plan.document))
     if not doubted:
         return
@@ -35,8 +38,7 @@ def look_again(plan: LookPlan, stage: Path, command: Sequence[str], stdout: str)
         write_atomically(chosen, "".join(f"{cell}\n" for cell in cells))
         what, limit, instead[plan.cells] = listed(cells), limit + plan.cell_limit * len(cells), str(chosen)
     for number in range(1, thresholds.MEASURED_AGAIN + 1):
-        words = f"measuring {what} again ({number} of {thresholds.MEASURED_AGAIN}, in {plan.spacing:g} s)"
-        print(f"nearfar: {words}", file=sys.stderr, flush=True)
+        _report(f"nearfar: measuring {what} again ({number} of {thresholds.MEASURED_AGAIN}, in {plan.spacing:g} s)")
         time.sleep(plan.spacing)
         file = look_plan.look_file(number)
         instead[f"--json={plan.document}"] = f"--json={file}"
@@ -45,26 +47,24 @@ def look_again(plan: LookPlan, stage: Path, command: Sequence[str], stdout: str)
         look_plan.write_account(stage, figures, looks)
 
 
-def _cells(doubted: Sequence[AnyMetric], file: Path) -> list[Cell | str]:
+def _cells(doubted: Sequence[AnyMetric], file: Path) -> list[object]:
     """The cells (or other subjects) of the check's file to measure again: those of the figures, and all that a figure may be made of."""
-    texts = file.read_text(encoding="utf-8").split()
-    asked = [each if isinstance(each := subject_key(text), Cell) else text for text in texts]
-    measured = [metric for metric in doubted if not isinstance(metric, SubjectMetric)]
+    asked = map(subject_key, file.read_text(encoding="utf-8").split())
 
     def load(cell: Cell) -> object:
         """What the cells have in common that a figure is made of: GPUs and directions, not memory, tasks, or the way between GPUs."""
         return sorted((flow.kind, flow.direction or "", flow.gpus) for flow in cell.flows)
 
     own = {metric.subject if isinstance(metric, SubjectMetric) else metric.cell for metric in doubted}
-    loads = [load(metric.cell) for metric in measured if metric.quantity in MADE_OF_OTHERS]
+    derived = (metric for metric in doubted if metric.quantity in MADE_OF_OTHERS)
+    loads = [load(metric.cell) for metric in derived if not isinstance(metric, SubjectMetric)]
     return [cell for cell in asked if cell in own or (isinstance(cell, Cell) and load(cell) in loads)]
 
 
 def _look(command: Sequence[str], limit: float, file: Path | None) -> dict[str, Any]:
     """How a look went; ``file`` gets what the program prints."""
     began = time.time()
-    tell = lambda line: print(line, file=sys.stderr, flush=True)  # noqa: E731
-    done = process.run(command, limit, grace=supervise.GRACE, on_stderr=tell)
+    done = process.run(command, limit, grace=supervise.GRACE, on_stderr=_report)
     problem = None
     if done.timed_out:
         problem = f"did not end within {limit:g} s"
@@ -78,11 +78,7 @@ def _look(command: Sequence[str], limit: float, file: Path | None) -> dict[str, 
 def main(arguments: Sequence[str]) -> int:
     """``PLAN`` and the arguments of ``nearfar.base.supervise``; or, where another run measured first, ``PLAN --first DOCUMENT --wait
     SECONDS -- PROGRAM [ARGUMENT…]``."""
-    path = Path(arguments[0])
-
-    def afterwards(command: Sequence[str], stdout: str) -> None:
-        look_again(look_plan.read(path), path.parent, command, stdout)
-
+    afterwards = partial(look_again, Path(arguments[0]))
     if arguments[1] != "--first":
         return supervise.main(arguments[1:], afterwards)
     at = arguments.index("--")

@@ -6,13 +6,14 @@ The job runs on the node, the judge may not: the bounds travel as a file, and th
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nearfar import measurement, question
-from nearfar.base import MADE_UP, CouldNotJudge, NearfarError, json_or_none, utc_text, write_atomically
+from nearfar.base import MADE_UP, CouldNotJudge, NearfarError, json_or_none, text_or_empty, utc_text, write_atomically
 from nearfar.measurement import AnyMetric, Document
 from nearfar.topology import Node, node_from_document, node_to_document
 from nearfar.verdict.references import Reference
@@ -44,14 +45,13 @@ class LookPlan:
         """How long the looks at so many cells may take, all together."""
         return thresholds.MEASURED_AGAIN * (self.spacing + self.limit + self.cell_limit * cells)
 
-    def write(self, stage: Path) -> Path:
-        """Leave it in the stage directory, and nothing there of an earlier job's looks; returns the file."""
+    def write(self, stage: Path) -> None:
+        """Leave it in the stage directory, and nothing there of an earlier job's looks."""
         for left in (stage / ACCOUNT, *files(stage)):
             left.unlink(missing_ok=True)
         references = {name: vars(reference) for name, reference in self.references.items()}
         raw = {**vars(self), "node": node_to_document(self.node), "references": references}
         write_atomically(stage / PLAN, json.dumps(raw))
-        return stage / PLAN
 
 
 def read(path: Path) -> LookPlan:
@@ -66,15 +66,16 @@ def read(path: Path) -> LookPlan:
 
 def in_doubt(plan: LookPlan, text: str) -> list[AnyMetric]:
     """The figures to measure again; none where there is no document, or half of one, of which the check says what it says."""
-    try:
-        document = measurement.loads(text)
-    except NearfarError:
+    document = _document(text, None)
+    if isinstance(document, str):
         return []
-    if document.raw.get("interrupted") or document.aggressors:
-        return []
-    figures = question.named(plan.check).figures(document, plan.node)
+    figures = _figures(plan, document)
     findings = (figure_verdict.of_figure(m, plan.references.get(m.name), None, False, plan.node) for m in figures)
     return [metric for metric, finding in zip(figures, findings) if measured_again(finding)]
+
+
+def _figures(plan: LookPlan, document: Document) -> list[AnyMetric]:
+    return list(question.named(plan.check).figures(document, plan.node))
 
 
 def look_file(number: int) -> str:
@@ -94,52 +95,46 @@ def write_account(stage: Path, figures: Sequence[str], looks: Sequence[Mapping[s
 
 def seconds(stage: Path) -> float:
     """How long the program ran in later looks."""
-    account = _account(stage)
-    return 0.0 if account is None else sum(seconds for _, seconds, _ in account[1])
+    return math.fsum(seconds for _, seconds, _ in _account(stage)[1])
 
 
-def later_looks(
-    stage: Path, plan: LookPlan, first: Document | None, figures: Callable[[Document], Sequence[AnyMetric]]
-) -> list[LaterLook]:
+def later_looks(stage: Path, plan: LookPlan, first: Document | None) -> list[LaterLook]:
     """What the job measured again after the ``first`` document, in order; looks that were due and are lacking say so."""
-    account = _account(stage)
-    asked, made = (plan.references, []) if account is None else account
-    how = "was not made" if account is None else "was interrupted"
+    names, made = _account(stage)
+    asked = frozenset(plan.references if names is None else names)
+    how = "was not made" if names is None else "was interrupted"
     due = [*made, *[(utc_text(), 0.0, how)] * thresholds.MEASURED_AGAIN][: thresholds.MEASURED_AGAIN]
-    found = []
+    looks = []
     for number, (time, _, problem) in enumerate(due, 1):
-        document = None
-        try:
-            if problem is None:
-                document = measurement.load(stage / look_file(number))
-                problem = _no_look(document, first)
-        except NearfarError:
-            problem = "left no document"
-        if document is None or problem is not None:
-            look = LaterLook(frozenset(asked), time, problem=f"the {_ORDINALS[number - 1]} measurement {problem}")
+        document = problem or _document(text_or_empty(stage / look_file(number)), first)
+        if isinstance(document, str):
+            looks.append(LaterLook(asked, time, problem=f"the {_ORDINALS[number - 1]} measurement {document}"))
         else:
-            look = LaterLook(frozenset(asked), time, document, {metric.name: metric for metric in figures(document)})
-        found.append(look)
-    return found
+            looks.append(LaterLook(asked, time, document, {metric.name: metric for metric in _figures(plan, document)}))
+    return looks
 
 
-def _no_look(document: Document, first: Document | None) -> str | None:
-    """Why a document is no look at what the ``first`` one was measured on; None where it is one."""
+def _document(text: str, first: Document | None) -> Document | str:
+    """The document of a measurement of what the ``first`` one was measured on, or why it is none."""
+    try:
+        document = measurement.loads(text)
+    except NearfarError:
+        return "left no document"
     if document.raw.get("interrupted"):
         return "was interrupted"
     if document.aggressors:
         return "was made beside an aggressor"
     if first is None or (document.kind, document.node.hostname) == (first.kind, first.node.hostname):
-        return None
+        return document
     return f"left a document that is {document.kind}, of {document.node.hostname}"
 
 
-def _account(stage: Path) -> tuple[list[str], list[tuple[str, float, str | None]]] | None:
-    """The figures to measure again, and of each look its time, its seconds and its problem; None where the job left no account, or none
-    that can be read."""
+def _account(stage: Path) -> tuple[list[str] | None, list[tuple[str, float, str | None]]]:
+    """The figures to measure again, and of each look its time, its seconds and its problem; None and nothing where the job left no
+    account, or none that can be read."""
     account = json_or_none(stage / ACCOUNT)
     try:
         looks = [(str(each["time"]), float(each["seconds"]), each["problem"]) for each in account["looks"]]
         return list(map(str, account["figures"])), looks
     except MADE_UP:
-        return None
+        return None, []

@@ -15,6 +15,9 @@ from .messages import BEYOND_USUAL, FAILED_BEFORE, INTERMITTENT, UNCONFIRMED, UN
 from .verdict_types import FigureLook, JudgedMetric, Verdict
 from .words import describe
 
+#: Gives the verdict on a figure by itself.
+Judge = Callable[[AnyMetric], JudgedMetric]
+
 
 @dataclass(frozen=True)
 class LaterLook:
@@ -63,8 +66,8 @@ def found_before(earlier: Verdict | None, found: Sequence[Finding], judged: Sequ
 
 
 def settled(
-    metric: AnyMetric, entry: JudgedMetric, later: Sequence[LaterLook], time: str, judge: Callable[[AnyMetric], JudgedMetric]
-) -> JudgedMetric:  # fmt: skip
+    metric: AnyMetric, entry: JudgedMetric, later: Sequence[LaterLook], time: str, judge: Judge
+) -> JudgedMetric:
     """A figure with its measurements, and the verdict of all of them.
 
     Two beyond the bound, and more than there are within it: FAIL. Two within it, and no fewer than beyond it: DEGRADED, intermittent
@@ -97,22 +100,17 @@ def settled(
         finding = INTERMITTENT.finding(metric.name, figure=describe(metric), looks=f"{made.looks_words}{origin}")
         return made.judged_as(finding)
     if entry.code == UNSETTLED.code:
-        return _by_their_range(metric, entry, entries, judge)
+        return _by_range(metric, entry, entries, judge)
     if not beyond:
         return entry
     problem = next((look.why for look in looks if look.why), "within its bound as often as beyond it")
-    reason = entry.reason or f"{describe(metric)}: {entry.looks_words}"
-    return entry.judged_as(UNCONFIRMED.finding(metric.name, figure=reason, problem=problem))
+    return entry.judged_as(UNCONFIRMED.finding(metric.name, figure=entry.reason, problem=problem))
 
 
-def _by_their_range(
-    metric: AnyMetric, entry: JudgedMetric, entries: Sequence[JudgedMetric], judge: Callable[[AnyMetric], JudgedMetric]
-) -> JudgedMetric:
+def _by_range(metric: AnyMetric, entry: JudgedMetric, entries: Sequence[JudgedMetric], judge: Judge) -> JudgedMetric:
     """The entry of an unsettled figure by the middle of its measurements; their range is the interval."""
-    values = sorted(
-        each.value for each in entries
-        if each.value is not None and (each.verdict != "INDETERMINATE" or each.code == UNSETTLED.code)
-    )  # fmt: skip
+    usable = (each for each in entries if each.verdict != "INDETERMINATE" or each.code == UNSETTLED.code)
+    values = sorted(each.value for each in usable if each.value is not None)
     if len(values) < thresholds.LEAST_MEASUREMENTS:
         return entry
     least, most = values[0], values[-1]

@@ -110,7 +110,8 @@ def test_each_repeat_keeps_its_own(tmp_path: Path) -> None:
 def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     references = {NAME: Reference(55.5, -0.05, None, "GB/s", "tuned", "2026-11-20, n = 4", 54.0, "at least 54")}
     plan = LookPlan("host_device_check", NODE, references, "cells.txt", None, 60.0, 2.0)
-    assert look_plan.read(plan.write(tmp_path)) == plan
+    plan.write(tmp_path)
+    assert look_plan.read(tmp_path / look_plan.PLAN) == plan
     assert plan.seconds(10) == 2 * (5 + 60 + 20)
 
 
@@ -125,7 +126,7 @@ def planned(folder: Path) -> LookPlan:
 def test_looks_that_are_lacking_say_so(made: list[dict[str, Any]], tmp_path: Path) -> None:
     plan = planned(tmp_path)
     look_plan.write_account(tmp_path, [NAME], made)
-    found = look_plan.later_looks(tmp_path, plan, None, lambda _: [])
+    found = look_plan.later_looks(tmp_path, plan, None)
     first = "the second measurement left no document" if made else "the second measurement was interrupted"
     assert [look.problem for look in found] == [first, "the third measurement was interrupted"]
 
@@ -138,7 +139,7 @@ def test_an_account_that_cannot_be_read_is_no_look(account: str | None, tmp_path
     plan = planned(tmp_path)
     if account is not None:
         (tmp_path / look_plan.ACCOUNT).write_text(account)
-    found = look_plan.later_looks(tmp_path, plan, None, lambda _: [])
+    found = look_plan.later_looks(tmp_path, plan, None)
     assert [look.problem for look in found] == [
         "the second measurement was not made",
         "the third measurement was not made",
@@ -150,7 +151,7 @@ def test_an_account_that_cannot_be_read_is_no_look(account: str | None, tmp_path
 def test_a_thousand_looks_are_two(tmp_path: Path) -> None:
     plan = planned(tmp_path)
     look_plan.write_account(tmp_path, [NAME], 1000 * [{"time": "x", "seconds": 1.0, "problem": "did not end"}])
-    assert len(look_plan.later_looks(tmp_path, plan, None, lambda _: [])) == thresholds.MEASURED_AGAIN
+    assert len(look_plan.later_looks(tmp_path, plan, None)) == thresholds.MEASURED_AGAIN
 
 
 def test_a_stage_that_is_used_again_keeps_no_looks_of_before(tmp_path: Path) -> None:
