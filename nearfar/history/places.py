@@ -28,12 +28,12 @@ def directory() -> Path:
     return Path(own).expanduser().absolute() if own else reports_directory() / "history"
 
 
-def readable() -> Path:
-    """``directory``, for a user who asks for what is in it; there may be nothing yet.
+def readable(place: Path | None = None) -> Path:
+    """``place``, else ``directory``, for who asks for what is in it; there may be nothing yet.
 
     Raises ``NearfarError`` where it is no directory, ``CouldNotJudge`` where it cannot be read.
     """
-    place = directory()
+    place = directory() if place is None else place
     try:
         os.listdir(place / VERSION)
     except FileNotFoundError:

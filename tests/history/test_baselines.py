@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from nearfar import history, measurement, verdict
-from nearfar.base.errors import CouldNotJudge
+from nearfar.base import NearfarError
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.history import node_rows, rows
 from nearfar.measurement.document import from_raw
@@ -375,7 +375,7 @@ def test_no_history_is_no_past(tmp_path: Path) -> None:
 def test_a_history_that_cannot_be_read_says_so(kept: Path) -> None:
     (kept / "rows-1").rename(kept / "aside")
     (kept / "rows-1").write_text("no directory")
-    with pytest.raises(CouldNotJudge, match="rows-1: the history cannot be read"):
+    with pytest.raises(NearfarError, match="a file is no place for a history"):
         past_of(kept)
 
 
