@@ -158,6 +158,11 @@ def test_hosts_with_outliers_every_night_have_no_limit() -> None:
     assert isinstance(found, str) or found.bound is None
 
 
+def test_worst_transfers_that_all_nodes_have_give_no_limit() -> None:
+    found = tuned(pool({f"n{number}": 17.0 for number in range(4)}, "worst", "1"))
+    assert found.bound is None and found.degraded is None
+
+
 def test_a_worst_transfer_is_better_the_shorter_it_was() -> None:
     made = pool([1.05], "worst", "1")
     assert made.less_is_better and not pool([1.05], "windowed", "1").less_is_better

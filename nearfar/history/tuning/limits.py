@@ -60,7 +60,7 @@ def limit(pool: Pool, figures: int) -> TunedLimit | str:
         degraded = min(degraded, max(0.0, thresholds.WORST_DEGRADED / value - 1))
     fail = min(most, max(thresholds.FAIL_FLOOR[kind], fail))
     better = [host for host, middle in hosts.items() if -sign * (middle / value - 1) > fail]
-    if len(better) > thresholds.MOST_BETTER * n:
+    if most > 0 and len(better) > thresholds.MOST_BETTER * n:
         # Nobody knows which are right.
         groups = better, [host for host in hosts if host not in better]
         levels = (with_unit(statistics.median(hosts[host] for host in group), pool.unit) for group in groups)
