@@ -17,8 +17,6 @@ from nearfar.verdict.references import with_unit
 from . import thresholds
 from .words import level as level_words
 
-#: The figure of the last so many nights is the one that a reason names.
-_LAST = 5
 _RATES = ("GB/s", "Mmsg/s", "GFLOP/s", "TFLOP/s")
 
 
@@ -134,7 +132,7 @@ def _slow(value: float, past: Baseline, sign: int, kind: str) -> Worsening | Non
         total = min(max(0.0, total + max(-most, min(most, off))), evidence + most)
     if total <= evidence:
         return None
-    middle, last = past.median, statistics.median(nights[-_LAST:])
+    middle, last = past.median, statistics.median(nights[-thresholds.LAST_NIGHTS :])
     days = [date.fromisoformat(night.day) for night in past.later]
     days.append(days[-1] + timedelta(1))
     since, weekly = _began([sign * (middle - night) / middle for night in nights], days)
@@ -158,7 +156,7 @@ def _began(off: Sequence[float], days: Sequence[date]) -> tuple[str, float | Non
         rest, weeks = off[start:], [(day - first).days / 7 for day in days[start:]]
         fits.append((math.fsum(rest) ** 2 / len(rest), first, None))
         rise, square = (math.fsum(map(operator.mul, weeks, each)) for each in (rest, weeks))
-        if len(rest) > _LAST and rise > 0:
+        if len(rest) > thresholds.LAST_NIGHTS and rise > 0:
             fits.append((rise**2 / square, first, rise / square))
     _, since, weekly = max(fits, key=lambda fit: fit[0])
     return since.isoformat(), weekly

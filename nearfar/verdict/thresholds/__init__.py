@@ -155,6 +155,8 @@ MOST_COMMON = 0.02
 COMMON_SHOWN = 0.005
 #: Deviations · One night counts no more, up or down, so that neither one bad night nor one good one decides.
 ONE_NIGHT_COUNTS = 1.25
+#: Nights · The figure of the last so many is the one that a reason names.
+LAST_NIGHTS = 5
 #: Sum of deviations · From here on the nights since the baseline are evidence, by kind of host: on a shared one a bad week is no fault.
 EVIDENCE = {"own": 6.5, "shared": 14.0}
 
