@@ -136,6 +136,7 @@ def test_an_interrupt_leaves_the_jobs_and_resume_finds_them(
     slurm: PrivateSlurm, variables: dict[str, str], tmp_path: Path
 ) -> None:
     sweeping.build(slurm, "n1", "busy")
+    sweeping.build(slurm, "n2", "slow")
     words = [
         "sweep",
         "--partition=all",
@@ -157,11 +158,11 @@ def test_an_interrupt_leaves_the_jobs_and_resume_finds_them(
     assert len({words[2] for words in queue}) == 1, "one lane"
     # Whether the sweep heard that its last job was taken, is chance: the resumed one finds it in Slurm.
     assert report(tmp_path / "s2")["n2"]["reason"].startswith("not measured yet: ")
-    sweeping.build(slurm, "n1", "good")
     shown = sweeping.started(slurm, variables, "sweep", "--resume=s2", f"--results={tmp_path}", "--dry-run")
     out, said = shown.communicate(timeout=60)
     assert shown.returncode == 0 and "2 nodes of all; jobs are submitted for none\n" in out, out + said
     assert "waited for: 2 jobs that" in out, out
+    sweeping.build(slurm, "n1", "good")
     again = sweeping.started(slurm, variables, "sweep", "--resume=s2", f"--results={tmp_path}", "--json")
     out, said = again.communicate(timeout=120)
     nodes = {node["node"]: node for node in json.loads(out)["nodes"]}
