@@ -24,15 +24,7 @@ from nearfar.binding import (
 )
 from nearfar.model.prediction import NodeType, load_node_type
 from nearfar.site import systems
-from nearfar.topology import (
-    Node,
-    as_stored,
-    format_cpu_list,
-    inventory,
-    node_from_document,
-    parse_cpu_list,
-    parse_hwloc_xml,
-)
+from nearfar.topology import Node, format_cpu_list, inventory, parse_cpu_list, stored_node
 
 _EPILOG = """\
 examples:
@@ -134,7 +126,7 @@ def _node(args: argparse.Namespace) -> tuple[Node, NodeType | None]:
         node_type = load_node_type(args.node, site_directories())
         return node_type.node, node_type
     if args.xml is not None:
-        node = _stored(Path(args.xml))
+        node = stored_node(Path(args.xml))
         for note in node.notes:
             if note != node.gpus_unknown:
                 say(f"{args.xml}: {note}")
@@ -145,26 +137,6 @@ def _node(args: argparse.Namespace) -> tuple[Node, NodeType | None]:
         {partition.node_type for partition in system.partitions.values() if partition.node_type} if system else set()
     )
     return node, load_node_type(names.pop(), site_directories()) if len(names) == 1 else None
-
-
-def _stored(path: Path) -> Node:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise NearfarError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None
-    try:
-        if text.lstrip().startswith("{"):
-            node = node_from_document(json.loads(text))
-            if not node.numa_nodes:
-                raise NearfarError(
-                    "no node with NUMA nodes in it: name hwloc XML, or what nearfar detect --json printed"
-                )
-            return node
-        return as_stored(parse_hwloc_xml(text), text, str(path))
-    except json.JSONDecodeError as error:
-        raise NearfarError(f"{path}:{error.lineno}: not JSON: {error.msg}") from None
-    except NearfarError as error:
-        raise NearfarError(f"{path}: {error}") from None
 
 
 def _document(

@@ -37,4 +37,5 @@ from .settings import (
     written_settings,
 )
 from .smbios import MemoryDevice, memory_devices
+from .stored import stored_node
 from .text import draw
