@@ -7,9 +7,10 @@ import json
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 
-from nearfar.base import EXIT_GOOD, NearfarError, columns, plural, site_directories
+from nearfar.base import EXIT_GOOD, NearfarError, SiteFile, columns, plural, site_directories, site_files
 from nearfar.cells import Cell, Flow, Skip, host_device_matrix, parse, parse_lines
 from nearfar.collective import (
     COLLECTIVES,
@@ -23,6 +24,7 @@ from nearfar.collective import (
     size_in_words,
 )
 from nearfar.measurement import dump
+from nearfar.model import published_nodes
 from nearfar.model.diagnosis import degraded_by
 from nearfar.model.prediction import (
     Capacity,
@@ -32,9 +34,12 @@ from nearfar.model.prediction import (
     load_node_type,
     modelled_document,
     not_known,
+    of_topology,
     predict,
 )
 from nearfar.model.typical import Experience, TypicalRate, load_experience, typical_rate
+from nearfar.site import expectations
+from nearfar.topology import stored_node
 
 #: The largest number of nodes that a collective is asked of.
 _MOST_NODES = 100_000
@@ -46,6 +51,7 @@ examples:
   nearfar predict --node h200-x4-vm g1:g0+g2:g0+g3:g0       three GPUs write to one
   nearfar predict --node summit g0:n0 --degrade g0.d2h=0.5  what a fault would look like
   nearfar predict --node summit --degrade g2.link=0.5       everything that a fault of this part slows down
+  nearfar predict --node unseen.xml n0:g0 g0:g1             what healthy nodes reach on such links, of a node that is not here
   nearfar predict --node summit --cells cells.txt --json --noise 0.005 --seed 1
   nearfar predict --node h200-x4-vm --collective all_reduce --bytes 1G   bus bandwidth that nccl-tests should print
   nearfar predict --node h200-x4-vm --collective all_reduce --nodes 2 --nics 8x400
@@ -67,7 +73,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Print the rate that each flow should reach on a node type, and what limits it. Measures nothing."
     )
     parser.epilog = _EPILOG
-    parser.add_argument("--node", required=True, metavar="TYPE", help="the node type, a file of site/nodes/")
+    parser.add_argument(
+        "--node", required=True, metavar="TYPE",
+        help="the node type, a file of site/nodes/; or a node of site/published-nodes/, or hwloc XML (lstopo --of xml)",
+    )  # fmt: skip
     parser.add_argument(
         "cell", nargs="*", metavar="CELL", help="cells, such as n0:g0+n0:g1 (default: every NUMA node with every GPU)"
     )
@@ -118,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
         return _collective(args)
     if args.noise and not args.json:
         raise NearfarError("--noise needs --json")
-    node_type = load_node_type(args.node, site_directories())
+    node_type = _node_type(args.node)
     factors = degraded_by(args.degrade, node_type)
     cells = [parse(text) for text in args.cell] + (parse_lines(args.cells) if args.cells else [])
     skips: list[Skip] = []
@@ -130,6 +139,19 @@ def run(args: argparse.Namespace) -> int:
         known = load_experience(tuple(site_directories()))
         _print_table(cells, degraded(node_type, factors), known, whole=not args.cell and not args.cells)
     return EXIT_GOOD
+
+
+def _node_type(name: str) -> NodeType:
+    """A node type of the site; else a published node, or the node of hwloc XML, of which the topology alone is known."""
+    directories = site_directories()
+    if name.endswith(".xml"):
+        node = expectations.filled(stored_node(Path(name)), expectations.gpu_models(directories))
+        return of_topology(Path(name).stem, node, directories)
+    published = published_nodes.node_files(directories).get(name)
+    if published is None or name in site_files("nodes", directories):
+        return load_node_type(name, directories)
+    # Its file takes no capacities.
+    return replace(published_nodes.from_file(SiteFile(published), directories).node_type, file=None)
 
 
 def _print_table(cells: Sequence[Cell], node_type: NodeType, known: Experience, whole: bool) -> None:
@@ -202,7 +224,7 @@ def _refuse(args: argparse.Namespace) -> None:
 
 def _collective(args: argparse.Namespace) -> int:
     """Print the bus bandwidth of a collective, and what limits it."""
-    node_type = load_node_type(args.node, site_directories())
+    node_type = _node_type(args.node)
     if args.gpus is not None and re.fullmatch(r"[0-9]{1,4}(,[0-9]{1,4})*", args.gpus) is None:
         raise NearfarError(f"--gpus {args.gpus}: give numbers of GPUs, e.g. 0,1,2,3")
     nics, gbits = (0, 0.0) if args.nics is None else parse_nics(args.nics)

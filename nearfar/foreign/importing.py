@@ -31,7 +31,7 @@ from nearfar.base import (
 from nearfar.collective import parse_nics
 from nearfar.measurement import Document, Metric, dump
 from nearfar.model import link_limits
-from nearfar.model.prediction import NodeType, implied_capacities, load_node_type, with_nominal_rates
+from nearfar.model.prediction import NodeType, load_node_type, of_topology
 from nearfar.model.typical import load_experience, typical_rate
 from nearfar.question import of_other_tools
 from nearfar.run import expected_cases, run_file
@@ -263,7 +263,7 @@ def _typical(
 ) -> Iterator[tuple[str, Reference]]:  # fmt: skip
     """What healthy machines carry from GPU to GPU over PCIe, by the name of a figure that nothing else judges: below half of it DEGRADED.
     Of all published healthy nodes the slowest has 0.74 of it."""
-    node_type = known or NodeType("", made, with_nominal_rates(implied_capacities(made), made, directories))
+    node_type = known or of_topology("", made, directories)
     experience = load_experience(tuple(directories))
     for metric in figures:
         if resolved.get(metric.name) is not None or metric.flow is not None or metric.derived:

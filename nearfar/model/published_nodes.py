@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from nearfar.base import NearfarError, SiteFile
 from nearfar.cells import Cell, Flow, parse
 from nearfar.topology import Gpu, Link, Node, NumaNode, Package
 
-from .prediction import NodeType, check_endpoints, implied_capacities, with_nominal_rates, xgmi_rate
+from .prediction import NodeType, check_endpoints, of_topology
 
 FOLDER = "published-nodes"
 #: What a pattern of cells begins with that is one cell of all GPUs.
@@ -91,11 +91,8 @@ def from_file(file: SiteFile, directories: Sequence[Path]) -> PublishedNode:
         if key not in data["topology"]:
             raise file.error(f"assumed: {key}: is not a key of topology in this file", "assumed", key)
     node = topology_node(file, name)
-    capacities = with_nominal_rates(implied_capacities(node), node, directories)
-    node_type = NodeType(
-        name, node, capacities, chips=data["topology"].get("chips", ()), xgmi=xgmi_rate(node, directories),
-        description=data["description"], source=data["source"], file=file.path,
-    )  # fmt: skip
+    known = of_topology(name, node, directories, data["description"])
+    node_type = replace(known, chips=data["topology"].get("chips", ()), source=data["source"], file=file.path)
     figures = [figure for place in range(len(data["captures"])) for figure in _figures(file, node, place)]
     return PublishedNode(data["state"], node_type, tuple(figures), tuple(data["captures"]))
 

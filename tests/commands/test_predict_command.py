@@ -179,3 +179,28 @@ def test_a_node_type_without_capacities_gets_a_block_to_paste(capsys, tmp_path, 
         line for line in before.splitlines() if " known: " not in line
     ]
     assert main(["lint", str(nodes)]) == 0, capsys.readouterr().out
+
+
+def test_a_node_that_is_not_here_by_its_xml_alone(capsys):
+    xml = str(CHECKOUT / "tests/data/topologies/constructed-eight-gpus-nvswitch.xml")
+    code, out, err = predict(capsys, "--node", xml, "n0:g0", "g0:g1")
+    rows = {line.split()[0]: line.split() for line in out.splitlines()}
+    assert (code, err) == (0, "") and "add to" not in out
+    assert rows["n0:g0"][2] == "58.45" and 50 < float(rows["n0:g0"][3]) < 58, "PCIe 5 is known of the GPU's model"
+    assert rows["g0:g1"][2] == "400.00" and 360 < float(rows["g0:g1"][3]) < 400
+
+
+def test_a_published_node_by_its_name(capsys):
+    code, out, err = predict(capsys, "--node", "dgx-1v", "g0:g3")
+    assert (code, err) == (0, "") and out.startswith("dgx-1v (modelled): DGX-1") and "add to" not in out
+
+
+@pytest.mark.parametrize(
+    ("text", "says"), [(None, "cannot be read: No such file"), ("<topology", "hwloc XML: "), ("", "hwloc XML: ")]
+)
+def test_an_xml_that_is_none_is_one_line(text, says, tmp_path, capsys):
+    file = tmp_path / "node.xml"
+    if text is not None:
+        file.write_text(text)
+    code, out, err = predict(capsys, "--node", str(file))
+    assert (code, out, err.count("\n")) == (2, "", 1) and f"{file}: " in err and says in err

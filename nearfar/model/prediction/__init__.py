@@ -16,6 +16,6 @@ from .host_peers import link_of
 from .host_peers import with_them as with_host_peers
 from .modelled import modelled_document
 from .most import most_of
-from .node_types import NodeType, check_endpoints, from_file, load_node_type, plain
+from .node_types import NodeType, check_endpoints, from_file, load_node_type, of_topology, plain
 from .rates import Prediction, degraded, healthy_value, predict
 from .unknown import not_known

@@ -62,6 +62,14 @@ def load_node_type(name: str, site_dirs: Sequence[Path]) -> NodeType:
     )
 
 
+def of_topology(
+    name: str, node: Node, site_dirs: Sequence[Path], description: str = "its topology alone is known"
+) -> NodeType:
+    """A node type of which no capacity is given, with what the directories say of its GPUs."""
+    capacities = with_nominal_rates(implied_capacities(node), node, site_dirs)
+    return NodeType(name, node, capacities, xgmi=xgmi_rate(node, site_dirs), description=description)
+
+
 def from_file(file: SiteFile) -> NodeType:
     """The node type that a file describes by itself."""
     file.check("node-type-1")

@@ -26,7 +26,7 @@ def not_known(unknown: Collection[Capacity], node_type: NodeType, whole: bool = 
         yield f"{', '.join(names)} GB/s {why}"
     if unknown and node_type.node.not_measured:
         yield node_type.node.not_measured
-    elif unknown:
+    elif unknown and node_type.file is not None:
         yield f"to give their values, add to {node_type.where}:"
         yield from missing_keys(unknown, node_type, whole)
 
