@@ -58,7 +58,7 @@ def read(text: str) -> ForeignOutput:
             flow, rate = (flow, rate / 2) if local else (flow + "/pageable" * pageable, rate)
             output.add(kind, (flow, rate), bytes=size)
         for kind in sorted(missing):
-            output.leave_out(LeftOut(kind, "it has no figure: the output is cut short"))
+            output.leave_out(LeftOut(kind, "the output is cut short", unread=True))
     output.gpus = tuple(seen.values())
     return output
 

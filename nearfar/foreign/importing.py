@@ -19,6 +19,7 @@ from nearfar import question, report, verdict
 from nearfar.base import (
     CouldNotJudge,
     Finding,
+    Message,
     NearfarError,
     files,
     listed,
@@ -137,7 +138,7 @@ def _import_node(
             f"{', '.join(contents)}: {what}: there is nothing to judge; name the files with figures too"
         )
     empty = [each for each in every if each.node is None and not (each.figures or each.left_out or each.failed)]
-    left_out += [(each.title, LeftOut("its figures", "there are none: the output ends before them")) for each in empty]
+    left_out += [(each.title, LeftOut("its tests", "the output ends before them", unread=True)) for each in empty]
     notes = _notes(left_out, made, repeated)
     return _keep(contents, whole, tools, _verdicts(whole, notes, known, directories))
 
@@ -226,12 +227,12 @@ def _notes(
     left_out: Sequence[tuple[str, LeftOut]], made: Node, repeated: Mapping[str, int]
 ) -> dict[str, list[Finding]]:
     """What is left out of each tool's output, and what is assumed of the node, by the check that would have it."""
-    grouped: dict[tuple[str, str, str, bool], list[str]] = {}
+    grouped: dict[tuple[str, str, str, Message], list[str]] = {}
     for title, each in dict.fromkeys(left_out):
-        grouped.setdefault((title, each.why, each.check or of_other_tools.NODE, each.kept), []).append(each.what)
+        message = messages.UNREAD if each.unread else messages.KEPT if each.kept else messages.LEFT_OUT
+        grouped.setdefault((title, each.why, each.check or of_other_tools.NODE, message), []).append(each.what)
     notes: dict[str, list[Finding]] = {}
-    for (title, why, check, kept), what in grouped.items():
-        message = messages.KEPT if kept else messages.LEFT_OUT
+    for (title, why, check, message), what in grouped.items():
         notes.setdefault(check, []).append(message.finding(title, tool=title, what=what, why=why))
     assumed = [messages.ASSUMED.finding("the node", what=note) for note in made.notes]
     assumed += [messages.ASSUMED.finding(title, what=_REPEATED.format(times)) for title, times in repeated.items()]

@@ -39,7 +39,7 @@ def read(text: str) -> ForeignOutput:
         if table.failure:
             output.failed.append(("error", f"{name}: {table.cut_short}"))
         elif table.cut_short:
-            output.left_out.append(LeftOut(f"the rest of {name}", table.cut_short, of_other_tools.NCCL))
+            output.left_out.append(LeftOut(f"the rest of {name}", table.cut_short, of_other_tools.NCCL, unread=True))
     return output
 
 

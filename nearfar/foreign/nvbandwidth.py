@@ -117,7 +117,7 @@ def _output(
         if case.matrix is not None:
             _add(case.name, case.heading, case.matrix, output)
         elif case.problem:
-            output.left_out.append(LeftOut(case.name, case.problem))
+            output.left_out.append(LeftOut(case.name, case.problem, unread=True))
     return output
 
 
@@ -185,7 +185,7 @@ def _add(name: str, heading: str, shown: PrintedMatrix, output: ForeignOutput) -
         output.left_out.append(LeftOut(name, unit))
         return
     if zeros := shown.zeros(diagonal=plain.startswith("device_to_device")):
-        output.left_out.append(LeftOut(name, f"{zeros}: the rate is zero"))
+        output.left_out.append(LeftOut(name, f"{zeros}: the rate is zero", unread=True))
     if flow := _LONE.get(plain):
         for a, b, rate in shown.cells():
             output.add(name, (flow.format(a, b) + sm, rate))

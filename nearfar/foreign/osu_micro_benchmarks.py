@@ -24,7 +24,7 @@ def read(text: str) -> ForeignOutput:
         try:
             shown = table.parse(sign[0] + rest)
         except CouldNotJudge as error:
-            output.left_out.append(LeftOut(title, str(error), of_other_tools.MPI_OSU))
+            output.left_out.append(LeftOut(title, str(error), of_other_tools.MPI_OSU, unread=True))
             continue
         output.version = shown.version
         benchmark = next((each for each in BENCHMARKS.values() if each.title == shown.title), None)

@@ -49,13 +49,15 @@ class ForeignFigure:
 class LeftOut:
     """What of a tool's output no figure is made of, and why; ``check``: the one that would have it (empty: none).
 
-    ``kept``: the document has its figures, and nothing judges them.
+    ``kept``: the document has its figures, and nothing judges them. ``unread``: its figures were to be judged, and the output is damaged or
+    reports an error in their place.
     """
 
     what: str
     why: str
     check: str = ""
     kept: bool = False
+    unread: bool = False
 
 
 @dataclass

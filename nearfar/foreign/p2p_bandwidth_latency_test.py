@@ -54,7 +54,7 @@ def read(text: str) -> ForeignOutput:
         try:
             shown = matrix(block.split("\n"))
         except Truncated as cut:
-            output.left_out.append(LeftOut(name, str(cut)))
+            output.left_out.append(LeftOut(name, str(cut), unread=True))
             continue
         if title[4] is None:
             numbers = {(int(row), int(column)) for row in shown.rows for column in shown.columns}

@@ -41,7 +41,7 @@ def read(text: str) -> ForeignOutput:
         try:
             shown = matrix(block)
         except Truncated as cut:
-            output.left_out.append(LeftOut(title, str(cut)))
+            output.left_out.append(LeftOut(title, str(cut), unread=True))
             continue
         if "Numa Distance" in title:
             for gpu in gpus:

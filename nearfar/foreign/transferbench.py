@@ -86,7 +86,7 @@ def _row(
     both, kernel = title[2] == "Bi", title[3] == "GFX"
     values = re.split(r"[,\s]+", row[4].strip(" ,"))
     if len(values) != len(columns) or not all(re.fullmatch(r"N/A|\d+\.\d\d", word) for word in values):
-        output.left_out.append(LeftOut(f"{title[1]}, {row[1]}PU {row[2]}", "the row is cut short"))
+        output.left_out.append(LeftOut(f"{title[1]}, {row[1]}PU {row[2]}", "the row is cut short", unread=True))
         return
     if both and row[3] != "<->":
         return

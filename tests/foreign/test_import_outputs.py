@@ -117,7 +117,7 @@ def test_no_reference_is_tuned_from_it(run: Path, capsys: pytest.CaptureFixture[
 #: Of each tool's sample some figures that mean what nearfar's mean, and words of what is left out.
 SAMPLES: dict[str, tuple[dict[str, float], str]] = {
     "nvbandwidth.json": (
-        {"n0:g1": 55.2, "g1:g0@g0": 392, "g0:g1@g1": 391, "g0:g1@g1+g1:g0@g0": 743, "g0:g0": 1440.5}, "all_to_one_read_sm: left out"
+        {"n0:g1": 55.2, "g1:g0@g0": 392, "g0:g1@g1": 391, "g0:g1@g1+g1:g0@g0": 743, "g0:g0": 1440.5}, "no figures of all_to_one_read_sm (nvbandwidth reported: out of memory)"
     ),
     "p2pBandwidthLatencyTest.txt": (
         {"g0:g1": 24.5, "g0:g2/staged": 18, "g0:g1+g1:g0": 41, "g0:g2/staged+g2:g0/staged": 25, "g0:g0": 800}, "times each by itself"
@@ -338,7 +338,7 @@ def test_what_an_output_lacks_is_said(tmp_path: Path) -> None:
     text, node = tmp_path / "log", (DATA / "topo.txt").read_text()
     for content, words in (
         ('{"nvbandwidth": {"error": "No devices found", "testcases": []}}', "nvbandwidth reported: No devices found"),
-        (THREE + "nvbandwidth Version: v0.9\n", "there are none: the output ends"),
+        (THREE + "nvbandwidth Version: v0.9\n", "no figures of its tests (the output ends before them)"),
         ("RocmBandwidthTest Version: 2.6.0\nDevice: 1,  AMD Radeon RX 9070 XT\nUnidirectional copy peak bandwidth GB/s\n"
          "D/D       1\n1         540.849\n", "the lines of its devices do not show which are GPUs"),
     ):  # fmt: skip
@@ -348,7 +348,7 @@ def test_what_an_output_lacks_is_said(tmp_path: Path) -> None:
     text.write_text(THREE.replace("5.60", "0.00") * 3)
     (done,) = foreign.import_outputs([text])
     assert "measured the same 3 times" in reasons(done.folder)
-    assert "left out (row 0, column 0: the rate is zero)" in reasons(done.folder)
+    assert "(row 0, column 0: the rate is zero); import a complete output" in reasons(done.folder)
     text.write_text(node + node.replace("PIX", "SYS"))
     with pytest.raises(NearfarError, match="of another node than the one before it"):
         list(foreign.import_outputs([text, DATA / "p2pBandwidthLatencyTest.txt"]))
@@ -462,16 +462,17 @@ def test_a_figure_that_is_no_rate_is_said(figure: str, tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text(THREE.replace("5.60", figure))
     (done,) = foreign.import_outputs([path])
-    assert f"left out (row 0: '{figure}' is not a rate)" in reasons(done.folder)
+    assert f"(row 0: '{figure}' is not a rate); import a complete output" in reasons(done.folder)
+    assert done.exit_code == 3, "green for what was not measured"
 
 
 @pytest.mark.parametrize(
     ("figure", "reason"),
     [
-        ('"nan"', "host_to_device_memcpy_ce: left out ('nan' is not a rate)"),
-        ('"0.00"', "host_to_device_memcpy_ce: left out (row 0, column 0: the rate is zero)"),
+        ('"nan"', "no figures of host_to_device_memcpy_ce ('nan' is not a rate)"),
+        ('"0.00"', "no figures of host_to_device_memcpy_ce (row 0, column 0: the rate is zero)"),
         ("55.1", ""),
-        ("null", "host_to_device_memcpy_ce: left out ('None' is not a rate)"),
+        ("null", "no figures of host_to_device_memcpy_ce ('None' is not a rate)"),
     ],
 )
 def test_each_figure_of_json_counts_or_is_said(figure: str, reason: str, tmp_path: Path) -> None:
@@ -494,7 +495,7 @@ def test_a_cut_bandwidth_test_says_what_it_lacks(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text(text[: text.index("17.4") + 2])
     (done,) = foreign.import_outputs([path])
-    assert "Device to Host: left out (it has no figure: the output is cut short)" in reasons(done.folder)
+    assert "no figures of Device to Host (the output is cut short)" in reasons(done.folder)
     assert "the model of GPUs 0, 1 was not given" in reasons(done.folder)
 
 
