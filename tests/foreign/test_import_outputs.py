@@ -117,7 +117,8 @@ def test_no_reference_is_tuned_from_it(run: Path, capsys: pytest.CaptureFixture[
 #: Of each tool's sample some figures that mean what nearfar's mean, and words of what is left out.
 SAMPLES: dict[str, tuple[dict[str, float], str]] = {
     "nvbandwidth.json": (
-        {"n0:g1": 55.2, "g1:g0@g0": 392, "g0:g1@g1": 391, "g0:g1@g1+g1:g0@g0": 743, "g0:g0": 1440.5}, "no figures of all_to_one_read_sm (nvbandwidth reported: out of memory)"
+        {"n0:g1": 55.2, "g1:g0@g0": 392, "g0:g1@g1": 391, "g0:g1@g1+g1:g0@g0": 743, "g0:g0": 1440.5},
+        "no figures of all_to_one_read_sm (nvbandwidth reported: out of memory)",
     ),
     "p2pBandwidthLatencyTest.txt": (
         {"g0:g1": 24.5, "g0:g2/staged": 18, "g0:g1+g1:g0": 41, "g0:g2/staged+g2:g0/staged": 25, "g0:g0": 800}, "times each by itself"
