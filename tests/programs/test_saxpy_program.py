@@ -16,8 +16,8 @@ import pytest
 from nearfar import measurement
 from nearfar.mpi import load_balance
 from nearfar.topology import parse_cpu_list
-from tests.programs.test_sick_emulated import tree_of
 from tests.support.launchers import environment, launcher, mpirun
+from tests.support.suspension import suspend
 
 HOST = ("saxpy", "--device", "host", "--bytes", "1MiB")
 QUICK = (*HOST, "--iterations", "4")
@@ -228,12 +228,7 @@ def test_a_budget_leaves_out_a_suspension(program: Path) -> None:
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment()) as run:
         wait_for_ranks(run.pid, program)
         time.sleep(1)
-        stopped = tree_of(run.pid)
-        for pid in stopped:
-            os.kill(pid, signal.SIGSTOP)
-        time.sleep(4)
-        for pid in reversed(stopped):
-            os.kill(pid, signal.SIGCONT)
+        suspend(run.pid, 4)
         resumed = time.monotonic()
         _, stderr = run.communicate(timeout=60)
     assert run.returncode == 0, stderr

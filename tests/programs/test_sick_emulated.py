@@ -13,6 +13,7 @@ import pytest
 
 from nearfar import measurement
 from tests.support.emulated import Emulated, Ended, emulated_programs
+from tests.support.suspension import suspend, tree_of
 
 #: What every program is to call the second of the emulated GPUs.
 SICK = "g1 (0000:11:00.0)"
@@ -35,12 +36,6 @@ def subjects(document: dict[str, Any]) -> set[str]:
     return {str(result.get("cell") or result["subject"]) for result in document["results"]}
 
 
-def tree_of(pid: int) -> list[int]:
-    """A process and all that it has started."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [pid, *(each for child in children for each in tree_of(int(child)))]
-
-
 @pytest.mark.parametrize("program", ["copy", "kernels", "sustained"])
 def test_a_suspended_run_goes_on(emulated: Emulated, program: str) -> None:
     words = {
@@ -59,12 +54,7 @@ def test_a_suspended_run_goes_on(emulated: Emulated, program: str) -> None:
         command, env=emulated.environment(1), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     time.sleep(1)
-    stopped = tree_of(child.pid)
-    for pid in stopped:
-        os.kill(pid, signal.SIGSTOP)
-    time.sleep(4)
-    for pid in reversed(stopped):
-        os.kill(pid, signal.SIGCONT)
+    suspend(child.pid, 4)
     output, errors = child.communicate(timeout=60)
     document = valid(Ended(child.returncode, output, errors))
     wrong = document["failed"] + document["skipped"]
