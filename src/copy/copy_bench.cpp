@@ -117,6 +117,7 @@ void CopyBench::set_up(Buffers& buffers, KernelsBesideCopies& beside, Session& s
     session.setup_seconds["host_memory"] = allocated - start;
     session.setup_seconds["register"] = registered - allocated;
     session.setup_seconds["tasks"] = now() - registered;
+    if (products.empty()) return;
     const double prepared = now();
     beside.set_up(products);
     session.setup_seconds["beside"] = now() - prepared;
