@@ -213,7 +213,7 @@ def _of_many(cell: Cell, path: str, way: str) -> str:
         ("one to all", {flow.source for flow in cell.flows}),
         ("all to one", {flow.destination for flow in cell.flows}),
     ):
-        if len(ends) == 1 and len(cell.flows) > _SPELT:
+        if len(ends) == 1 and len(cell.flows) > 2:
             return f"{len(cell.flows)} {path} flows, {word} {way}"
     return str(cell) if len(cell.flows) <= _SPELT else f"{cell.flows[0]}+{cell.flows[1]}+… ({len(cell.flows)} flows)"
 

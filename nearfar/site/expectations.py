@@ -38,8 +38,8 @@ def filled(node: Node, models: Mapping[str, Mapping[str, Any]]) -> Node:
         known_of_model = models.get(gpu.name or "", {})
         link = known_of_model.get("link", {})
         if link and link["kind"] == gpu.link.kind:
-            known = replace(gpu.link, gen=gpu.link.gen or link["gen"], width=gpu.link.width or link["width"])
-            gpu = replace(gpu, link=known)
+            own = {part: getattr(gpu.link, part) or link.get(part) for part in ("gen", "width", "speed")}
+            gpu = replace(gpu, link=replace(gpu.link, **own))
         lanes = known_of_model.get("nvlinks") if gpu.nvlinks is None else gpu.nvlinks
         generation = gpu.nvlink_generation or known_of_model.get("nvlink_generation")
         return replace(gpu, nvlinks=lanes, nvlink_generation=generation)

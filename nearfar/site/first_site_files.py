@@ -204,7 +204,8 @@ def _nominal(link: Link) -> Link:
 
 def _flow(link: Link) -> str:
     gen, width = ("null" if value is None else value for value in (link.gen, link.width))
-    return f"{{kind: {link.kind}, gen: {gen}, width: {width}}}"
+    speed = f", speed: {link.speed:g}" if link.kind == "c2c" and link.speed else ""
+    return f"{{kind: {link.kind}, gen: {gen}, width: {width}{speed}}}"
 
 
 def _same(node: Node, value_of: Callable[[Gpu], Any]) -> Any:

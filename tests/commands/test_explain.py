@@ -120,7 +120,7 @@ def test_a_model_without_figures_is_compared_with_like_links(
 ) -> None:
     assert main(["explain", "--gpu", "T4", "--h2d", rate]) == 0
     first, second, _ = capsys.readouterr().out.splitlines()
-    assert "others with such a link typically reach 13.7 GB/s" in first and second.endswith(f": {word}")
+    assert "others with such a link typically reach 13.8 GB/s" in first and second.endswith(f": {word}")
 
 
 def test_a_rate_of_an_unknown_gpu_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,3 +132,8 @@ def test_a_rate_of_an_unknown_gpu_is_one_line(capsys: pytest.CaptureFixture[str]
     ):
         assert main(["explain", *words]) == 2
         assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_misspelt_model_is_suggested(capsys):
+    assert main(["explain", "--gpu", "H1000", "--h2d", "38"]) == 2
+    assert "such a model (did you mean 'h100'?) (known: a10, " in capsys.readouterr().err

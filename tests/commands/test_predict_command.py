@@ -190,6 +190,17 @@ def test_a_node_that_is_not_here_by_its_xml_alone(capsys):
     assert rows["g0:g1"][2] == "400.00" and 360 < float(rows["g0:g1"][3]) < 400
 
 
+def test_a_superchip_by_its_xml_alone(capsys):
+    """Measured on nodes of four GH200: 420 GB/s near, 75 far (JUPITER, a user's README)."""
+    xml = str(CHECKOUT / "tests/data/topologies/constructed-grace-hopper.xml")
+    code, out, err = predict(capsys, "--node", xml, "n0:g0", "n1:g0")
+    rows = {line.split()[0]: line.split() for line in out.splitlines()}
+    assert (code, err) == (0, "") and 400 < float(rows["n0:g0"][3]) < 440, (
+        "450 GB/s of C2C are known of the GPU's model"
+    )
+    assert "(" not in " ".join(rows["n1:g0"]), "what joins two Graces is not known"
+
+
 def test_a_published_node_by_its_name(capsys):
     code, out, err = predict(capsys, "--node", "dgx-1v", "g0:g3")
     assert (code, err) == (0, "") and out.startswith("dgx-1v (modelled): DGX-1") and "add to" not in out

@@ -111,11 +111,11 @@ def test_nodes_are_predicted_from_the_others_as_well_as_the_manual_says() -> Non
     """The error of a figure of a node that nothing was learnt from; benchmarks/studies/prediction.md has what is outside and why."""
     every = comparisons(published_nodes(SITE))
     counted = [each for each in every if each.counted]
-    assert sum(each.kind == "set aside" for each in every) <= 15
+    assert sum(each.kind == "set aside" for each in every) <= 8
     errors = [abs(1 - each.ratio) for each in counted if each.ratio is not None]
-    assert median(errors) <= 0.047, f"{median(errors):.3f}"
-    assert sum(error <= 0.15 for error in errors) >= 0.82 * len(counted)
-    assert sum(each.in_range for each in counted) >= 0.89 * len(counted)
+    assert median(errors) <= 0.040, f"{median(errors):.3f}"
+    assert sum(error <= 0.15 for error in errors) >= 0.85 * len(counted)
+    assert sum(each.in_range for each in counted) >= 0.88 * len(counted)
     wide = [each for each in counted if each.typical and each.expected and each.expected[1] > 1.42 * each.typical]
     assert not wide, wide
 
@@ -137,9 +137,9 @@ def test_both_ways_across_packages_carry_twice_one_way() -> None:
 
 
 def test_kernels_have_a_share_of_their_own_of_the_link() -> None:
-    """H100 and H800 by kernels: 35 and 38 GB/s from host memory, 53 into it."""
+    """H100, H800 and H200 by kernels: 35, 38 and 51 GB/s from host memory, 53 into it."""
     every = {(each.node.name, each.figure): each for each in comparisons(published_nodes(SITE))}
-    for figure, least, most in (("near h2d /sm", 33, 40), ("near d2h /sm", 50, 57.6)):
+    for figure, least, most in (("near h2d /sm", 33, 47), ("near d2h /sm", 50, 57.6)):
         typical = every["h100-sxm-x8-kernels", figure].typical
         assert typical is not None and least < typical < most, (figure, typical)
 

@@ -12,7 +12,7 @@ from nearfar.cells import Cell, Flow, flow_class
 from nearfar.model.prediction import NodeType, lanes_ceiling, link_ceiling, peer_link, plain, switches
 from nearfar.topology import OWN_LINKS, Gpu, Link, Node, behind_nvswitch
 
-from .limits import Limit, NotDescribed, cpu_generation, gpus_of, limit, link_of, of_any_link, steps, weights
+from .limits import PEAK, Limit, NotDescribed, cpu_generation, gpus_of, limit, link_of, of_any_link, steps, weights
 
 
 def limits_of(cell: Cell, node_type: NodeType) -> list[Limit]:
@@ -110,14 +110,24 @@ def _out_and_in(
     return weights(f for f, a, b in inside if a and not b), weights(f for f, a, b in inside if b and not a)
 
 
+#: GB/s of links beyond which far memory is as fast as what joins the packages, no share of the link: 35 to 42 of 73 on POWER9, 75 of 450 on
+#: Grace.
+_AS_FAST_AS_PACKAGES = 60.0
 #: Seconds a GB that a copy through host memory takes beside its link's time, about 27 µs for each 4 MiB: with it V100, A100 and H100,
 #: whose links differ by four, get the same share (medians of site/published-nodes, one way: 11.3, 21.6 and 37.3 GB/s).
 _STAGING = 0.0065
 
 
 def of_host(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
-    """A GPU's link one way and both; far memory; all GPUs of a package at once."""
+    """The memory; a GPU's link one way and both; far memory; all GPUs of a package at once."""
     node = node_type.node
+    for memory in node.host_numa_nodes:
+        controller = node_type.capacities[f"n{memory.index}.memory"]
+        weight = {"h2d": controller.read_weight, "d2h": controller.write_weight}
+        flows = {f: weight[f.direction] for f in cell.flows if f.numa_node == memory.index}
+        step = (PEAK, controller.best) if controller.value is None else ("", controller.value)
+        if step[1] is not None and flows:
+            yield Limit(controller.name, ((step[0], step[1]),), flows)
     for gpu in gpus_of(cell, node):
         own = {
             way: weights(f for f in cell.flows if gpu.index in f.gpus and f.direction == way) for way in ("h2d", "d2h")
@@ -129,6 +139,8 @@ def of_host(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
             yield given or of_any_link(limit(name, f"host.{way}", gpu.link, own[way]))
         for way in ways:
             far = weights(f for f in own[way] if flow_class(node, f) == "off_socket")
+            if far and (link_ceiling(gpu.link) or 0) > _AS_FAST_AS_PACKAGES:
+                raise NotDescribed
             if far:
                 yield limit(f"g{gpu.index}.{way}.far", "far", gpu.link, far)
         both = node_type.capacities[f"g{gpu.index}.both"].value
@@ -137,12 +149,6 @@ def of_host(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
         elif len(ways) > 1:
             for way in ways:
                 yield of_any_link(limit(f"g{gpu.index}.both.{way}", f"host.both.{way}", gpu.link, own[way]))
-    for memory in node.host_numa_nodes:
-        controller = node_type.capacities[f"n{memory.index}.memory"]
-        weight = {"h2d": controller.read_weight, "d2h": controller.write_weight}
-        flows = {f: weight[f.direction] for f in cell.flows if f.numa_node == memory.index}
-        if controller.value is not None and flows:
-            yield Limit(controller.name, (("", controller.value),), flows)
     yield from _of_shared_links(cell, node)
     for package in node.packages:
         gpus = [gpu for gpu in node.gpus if gpu.package == package.index]
@@ -152,7 +158,9 @@ def of_host(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
             known = [rate for gpu in gpus if (rate := link_ceiling(gpu.link)) is not None] * len(ways)
             what = ways[0] if len(ways) == 1 else "both"
             if len(known) == len(gpus) * len(ways):
-                yield Limit(f"p{package.index}.{what}", steps(f"package.{what}", gpus[0].link, sum(known)), flows)
+                # The memory is no faster behind faster links, or more of them.
+                shares = steps(f"package.{what}.x{len(gpus)}", gpus[0].link, sum(known))
+                yield Limit(f"p{package.index}.{what}", shares[:1], flows)
     for gpu in gpus_of(cell, node):
         for way in ("h2d", "d2h"):
             if kernels := weights(f for f in cell.flows if gpu.index in f.gpus and f.direction == way and f.sm):
@@ -169,9 +177,7 @@ def of_staged(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
     if flow_class(replace(node_type.node, peers={}), cell.flows[0]) in ("PIX", "PXB"):
         yield limit("host", f"staged.switch{ways}", link, weights(cell.flows), count)
     elif (carried := link_ceiling(link)) is not None:
-        base, generation = count / (1 / carried + _STAGING), cpu_generation(node_type.node)
-        like = ((f"staged{ways}.{generation}", base),) if generation and ways else ()
-        yield Limit("host", (*like, (f"staged{ways}", base)), weights(cell.flows))
+        yield Limit("host", ((f"staged{ways}", count / (1 / carried + _STAGING)),), weights(cell.flows))
     else:
         raise NotDescribed
 

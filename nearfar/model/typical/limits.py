@@ -28,6 +28,8 @@ _CPU_GENERATIONS = {
 #: Lenovo LP1852; 9005 is taken to be as fast).
 _XGMI = {"zen2-3": 36.0, "zen4": 64.0, "zen5": 64.0}
 _Step = tuple[str, float]
+#: The name of a step that is no share: what nothing is above.
+PEAK = "peak"
 
 
 class NotDescribed(Exception):

@@ -11,13 +11,13 @@ from nearfar.model.prediction import Constraint, NodeType, max_min
 
 from .crossed import limits_of
 from .experience import Experience, Share, spread
-from .limits import Limit, NotDescribed
+from .limits import PEAK, Limit, NotDescribed
 
 
 @dataclass(frozen=True)
 class TypicalRate:
     """GB/s of all flows together, typical and its range, and of each flow. ``limit`` is what is full, ``share`` the name of the experience
-    behind it (empty: a figure of the node type), ``nodes`` of how many machines that is."""
+    behind it (empty: a figure of the node type; ``PEAK``), ``nodes`` of how many machines that is."""
 
     typical: float
     least: float
@@ -51,7 +51,7 @@ _Known = tuple[Limit, str, float, Share]
 def _share(limit: Limit, experience: Experience) -> tuple[str, float, Share] | None:
     """The most particular experience of a limit: its name, what it is a share of, and the share."""
     for name, base in limit.steps:
-        if not name:
+        if name in ("", PEAK):
             return name, base, Share(1.0, 0)
         if name in experience:
             return name, base, experience[name]

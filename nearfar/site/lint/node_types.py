@@ -90,7 +90,7 @@ def _named_links(file: SiteFile, node: Node, models: Mapping[str, Mapping[str, A
             continue
         gpu = node.gpu(int(name[1:])) if name.startswith("g") else None
         its = models.get(gpu.name or "", {}).get("link", {}) if gpu is not None else {}
-        if gpu is not None and its.get("kind") == link["kind"] and (link["gen"] or 0) > its["gen"]:
+        if gpu is not None and its.get("kind") == link["kind"] and (link["gen"] or 0) > its.get("gen", float("inf")):
             yield name, f"links: {name}: gen: {link['gen']}, but {gpu.name} has {its['gen']}"
 
 

@@ -127,8 +127,10 @@ def _model(query: str, way: str, directories: Sequence[Path]) -> tuple[str, list
             asked = [each for each in entries if any(row.partition(".")[2] == way for row in each["figures"])]
             machines[name] = (sum(each["n"] for each in asked), sum(each["n"] for each in entries)), file
     if not machines:
-        names = sorted(name for file in files for name in file.data["gpu_models"])
-        raise NearfarError(f"--gpu {query}: no file of site/gpus/ is of such a model{did_you_mean(query, names)}")
+        names = [file.path.stem for file in files]
+        near = did_you_mean("-".join(parts), [*names, *(name.partition("-")[0] for name in names)], else_all=False)
+        known = ", ".join(sorted(names))
+        raise NearfarError(f"--gpu {query}: no file of site/gpus/ is of such a model{near} (known: {known})")
     best = max(machines, key=lambda name: machines[name][0])
     own = machines[best][1]
     return best, [name for name, (_, file) in machines.items() if file is not own], own
