@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from nearfar.model.diagnosis.cells import telling_cells
+from benchmarks.telling_cells import telling_cells
 from nearfar.model.diagnosis.common_change import separate
 from nearfar.model.diagnosis.parts import Part, parts_of
 from nearfar.model.diagnosis.responses import Responses, log_ratios

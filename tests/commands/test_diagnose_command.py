@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.telling_cells import telling_cells
 from nearfar.cli import main
-from nearfar.model.diagnosis import telling_cells
 from nearfar.model.prediction import load_node_type, modelled_document
 
 CHECKOUT = Path(__file__).parents[2]

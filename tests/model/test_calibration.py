@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.fault_trials import completed
+from benchmarks.telling_cells import telling_cells
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.cells import parse
 from nearfar.cli import main
@@ -20,7 +21,6 @@ from nearfar.measurement import load, merge
 from nearfar.measurement.document import from_raw
 from nearfar.model.calibration import MeasuredCell, calibrate, measured_cells, node_type_of
 from nearfar.model.calibration.inference import AT_LEAST, CLASS, KNOWN
-from nearfar.model.diagnosis import telling_cells
 from nearfar.model.prediction import load_node_type, modelled_document, predict
 from tests.conftest import CHECKOUT
 

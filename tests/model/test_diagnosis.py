@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.fault_trials import BANDS, Trials, kind_of, wilson
+from benchmarks.telling_cells import telling_cells
 from nearfar.base.errors import CouldNotJudge
 from nearfar.cells import parse
 from nearfar.cli import main
@@ -29,7 +30,6 @@ from nearfar.model.diagnosis import (
     parts_of,
     repair,
     sentence,
-    telling_cells,
 )
 from nearfar.model.diagnosis.responses import Responses
 from nearfar.model.prediction import NodeType, load_node_type, modelled_document, predict

@@ -5,9 +5,8 @@ Needs: base, topology, cells, measurement, model.calibration, model.prediction.
 
 from __future__ import annotations
 
-from .cells import telling_cells
 from .gaps import Gaps, gaps_of
-from .healthy import Healthy, HealthyRuns, from_itself, from_reference, healthy_runs
+from .healthy import Healthy, HealthyRuns, from_reference, healthy_runs
 from .node_diagnosis import Diagnosis, SlowCell, diagnose
 from .parts import DegradedPart, Part, degraded_by, parts_of
 from .text import ORIGINS, as_json, nothing_slow, repair, sentence, undetermined
