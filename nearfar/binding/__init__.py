@@ -32,4 +32,4 @@ from .layout import SIDES, Layout
 from .locality import cores_of, cpu_nodes, fabric_nics, gpu_home, memory_of, nearest
 from .placement import Placement, place
 from .rank_pairs import RELATIONS, pairs
-from .schemes import evidence, parse_numa_nodes, scheme_nodes
+from .schemes import evidence, parse_numa_nodes

@@ -23,7 +23,6 @@ from .matrices import Skip, host_device_cells, host_device_matrix, stream_left_o
 from .memory_cells import gpu_memory, memory_kernels, one_pageable
 from .names import (
     DERIVED,
-    MetricName,
     decode_cell,
     encode_cell,
     join_class,

@@ -18,7 +18,6 @@ from .captures import (
     size_in_words,
 )
 from .expectation import (
-    CAUSES,
     COLLECTIVES,
     NETWORKS,
     TRANSPORT_WORDS,

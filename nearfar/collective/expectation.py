@@ -20,11 +20,6 @@ from .links import LinkRate
 
 #: The collectives, named as in nccl-tests (``NAME_perf``).
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "alltoall", "sendrecv")
-#: The codes of what makes a collective slower than its node allows.
-CAUSES = (
-    "p2p_off_shm", "network_within_node", "pcie_instead_of_nvlink", "socket_instead_of_ib", "no_gdr", "nvls_off", "acs_on",
-    "iommu_on", "vm_hides_pci", "no_peermem", "fabric_manager", "container_limits", "nic_far", "env", "few_channels", "narrow_link",
-)  # fmt: skip
 #: How in-switch reduction (NVLS) compares with a ring on the same lanes, by generation of NVLink: NCCL's own constants
 #: (NVIDIA/nccl, src/graph/tuning.cc: nvlsEfficiency). Earlier generations have none.
 NVLS_EFFICIENCY = {4: 0.85, 5: 0.74}

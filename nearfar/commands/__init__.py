@@ -8,4 +8,4 @@ report.batch, report.blocks, compare, cost, reproduce, delivery, prometheus, run
 from __future__ import annotations
 
 from . import metrics_option
-from .command_line import positive, print_json, refuse_outside, run_directories
+from .command_line import positive, print_json, refuse_outside

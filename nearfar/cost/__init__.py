@@ -12,7 +12,7 @@ from . import document, running
 from .blocks import shown
 from .case_folder import CaseFolder, made_ready
 from .figure import TAKE, figure_of_merit
-from .launchers import Launcher, launcher
+from .launchers import launcher
 from .measured import Measured, Plan
 from .measuring import measure
 from .pairs import MOST_PAIRS

@@ -7,7 +7,7 @@ Needs: base, topology, cells, verdict, verdict.references, verdict.thresholds, s
 """
 
 from . import messages
-from .archive import SCHEMA, explained, record, text
+from .archive import explained, record, text
 from .assessment import assess
 from .blocks import folded, shown
 from .decision import ACCEPTED, AGAIN, REFUSED, DeliveredNode, Delivery, Expected, MeasuredRun

@@ -7,5 +7,5 @@ verdict.references, site, report, run.
 from __future__ import annotations
 
 from . import thresholds
-from .importing import DOCUMENT, SYSTEM, ImportedOutput, import_outputs
+from .importing import DOCUMENT, SYSTEM, import_outputs
 from .reading import can_be_imported

@@ -8,6 +8,5 @@ from __future__ import annotations
 
 from . import figures, findings, link_rates, penalties, subjects, sustained
 from .measured import KernelRun, runs
-from .names import GEMM, KERNELS, SIZES, Kernel, quantities
+from .names import GEMM, KERNELS, SIZES, quantities
 from .penalties import KernelPenalty
-from .sustained import SustainedRun

@@ -30,7 +30,7 @@ from .document import (
 )
 from .document_metrics import metrics
 from .figure_kinds import figure_kind
-from .machine import BusyProcess, GpuProcess, LinkCounter, MachineUse, machine_uses
+from .machine import GpuProcess, MachineUse, machine_uses
 from .merging import merge
 from .metric import (
     COMPUTE_UNITS,

@@ -9,8 +9,7 @@ Needs: base, topology, cells, measurement, binding.
 from __future__ import annotations
 
 from . import as_root, contention, load_balance, messages, numa_pairs, rank_deaths, rank_files
-from .contention import TRAFFICS, ContentionSubject
-from .load_balance import BINDINGS
+from .contention import TRAFFICS
 from .rank import WATCHER
 from .rank_deaths import death
 from .rank_files import RankAccount, RankPlan

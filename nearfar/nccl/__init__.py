@@ -6,14 +6,13 @@ Needs: base, topology, topology.inventory, measurement, model.prediction, collec
 """
 
 from . import installed
-from .busbw_figures import SIZES, curves, figures, size_label, size_of
+from .busbw_figures import SIZES, figures, size_of
 from .causes import NcclEvidence
 from .comparison import as_slow_as, expected_of, has_multicast
-from .host_limits import host_facts
 from .installed import INSTALL
 from .log import NcclLog, read_log
 from .messages import CAUSE_CODES
-from .ring import RingHop, ring_hops
+from .ring import ring_hops
 from .run_findings import findings, nccl_block
 from .subjects import BUSBW, WITH_MULTICAST, NcclCase, cases, parse_case
-from .table import SIGN, NcclTable, TableRow, TestedRank, nccl_version, read_tables
+from .table import SIGN, NcclTable, nccl_version, read_tables

@@ -8,8 +8,8 @@ Needs: base, measurement, verdict.
 
 from __future__ import annotations
 
-from . import catalogue, exposition, health_metrics
-from .catalogue import METRICS, PrometheusMetric
+from . import catalogue, health_metrics
+from .catalogue import METRICS
 from .exposition import VARIABLE, MetricsPage, directory
 
 #: Modules that only those load who need them.

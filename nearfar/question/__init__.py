@@ -22,7 +22,7 @@ from .catalogue import (
     questions,
 )
 from .judged_facts import judged_elsewhere, judged_elsewhere_by_parts
-from .question import ACCEPT, CELLS, LEVELS, NIGHTLY, OSU, OWN, QUICK, SHARED_RUN, Question, of_cell
+from .question import ACCEPT, CELLS, LEVELS, NIGHTLY, OSU, OWN, QUICK, SHARED_RUN, Question
 
 #: Modules that only those load who need them.
 __all__ = ["synthetic_documents"]

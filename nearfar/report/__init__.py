@@ -19,7 +19,7 @@ from nearfar.verdict import run_directory as rundir
 
 from . import documents, headline, page, terminal
 from .dossiers import boards, dossier, passed, ruled_out
-from .headline import acceptance_note, check_line, title
+from .headline import check_line, title
 
 _REPORT = "report.json"
 

@@ -22,7 +22,7 @@ from . import (
     systems,
     topology_diff,
 )
-from .drain_policy import HEALTH, DrainCap, FlapRule, Policy, program_problem
+from .drain_policy import HEALTH, DrainCap, Policy, program_problem
 from .environments import SYSTEM, Environment
 from .expectations import filled
 from .first_site_files import write_first_site_files

@@ -29,7 +29,6 @@ from .pci import AMD, amd_name, bus_order, generation, is_gpu, measured_or_all, 
 from .settings import (
     SETTINGS,
     Setting,
-    SettingSpread,
     by_value,
     setting_values,
     spread,

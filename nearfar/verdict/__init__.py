@@ -35,8 +35,6 @@ from .verdict_types import (
     JudgedMetric,
     JudgedReference,
     MeasuredGpu,
-    MeasurementInfo,
-    PastRuns,
     Verdict,
     cell_of,
 )

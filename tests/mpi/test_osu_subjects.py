@@ -13,7 +13,7 @@ from nearfar.model.prediction import load_node_type
 from nearfar.mpi.osu import fabric
 from nearfar.mpi.osu.benchmarks import BENCHMARKS
 from nearfar.mpi.osu.rank_places import layout
-from nearfar.mpi.osu.subjects import BESIDE, BUFFERS, MOST_RANKS, WITHIN, MpiCase, cases, parse
+from nearfar.mpi.osu.subjects import BESIDE, MOST_RANKS, WITHIN, MpiCase, cases, parse
 from nearfar.topology import Node
 from tests.conftest import CHECKOUT
 
@@ -26,7 +26,7 @@ KEENELAND = node("keeneland")  # two packages of a NUMA node each, three GPUs, o
 
 
 @given(
-    st.sampled_from(sorted(BENCHMARKS)), st.sampled_from(BUFFERS), st.sampled_from([*WITHIN, *BESIDE]),
+    st.sampled_from(sorted(BENCHMARKS)), st.tuples(st.sampled_from("HD"), st.sampled_from("HD")), st.sampled_from([*WITHIN, *BESIDE]),
     st.integers(2, 512), st.sampled_from(["", "g0", "g0-g1", "g10-g3", "mlx5_0", "eth0"]),
 )  # fmt: skip
 def test_a_subject_and_back(

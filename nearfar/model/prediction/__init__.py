@@ -7,7 +7,7 @@ Needs: base, topology, cells.
 
 from __future__ import annotations
 
-from .capacities import Capacity, implied_capacities, switches, with_nominal_rates, xgmi_rate
+from .capacities import Capacity, implied_capacities, switches
 from .ceilings import flow_link, lanes_ceiling, lanes_fault, line_rate, link_ceiling, link_fault, peer_link
 from .compiled import CompiledCell, known_values
 from .crossings import READ_AND_WRITTEN

@@ -9,4 +9,4 @@ from .installed import INSTALL, INSTALL_MPI
 from .measured_cases import CLOSE, agree, rate
 from .measuring import Interrupted, Options, measure
 from .mpi_figures import LARGE, MIDDLE, SMALL, figures
-from .subjects import BESIDE, WITHIN, MpiCase, cases, parse
+from .subjects import MpiCase, cases, parse

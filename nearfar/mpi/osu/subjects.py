@@ -25,7 +25,6 @@ BESIDE = ("near", "sole", "on_socket", "off_socket")
 #: Of each placement the one that it is held against: wrong over right.
 RIGHT = {WITHIN[1]: WITHIN[0], WITHIN[2]: WITHIN[0], "on_socket": "near", "off_socket": "near"}
 HOST = ("H", "H")
-BUFFERS = (HOST, ("D", "D"), ("D", "H"), ("H", "D"))
 #: Ranks of a benchmark of many, at most: more take minutes and say nothing new of the node.
 MOST_RANKS = 16
 

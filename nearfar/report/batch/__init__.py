@@ -4,6 +4,6 @@ Needs: base, topology, question, verdict, report, report.blocks, report.charts, 
 """
 
 from .distributions import Distributions
-from .hosts import GatheredHosts, gather
+from .hosts import gather
 from .nodes import Batch, BatchNode
 from .page import render

@@ -13,7 +13,6 @@ from .places import (
     OVER,
     SKIPPED,
     CellGaps,
-    Place,
     cell_anchor,
     evidence,
     figure_entry,
@@ -21,4 +20,4 @@ from .places import (
 )
 from .plot import CurveLine, Scale, over_sizes
 from .strips import Mark
-from .svg import element, markup, printable, text
+from .svg import element, markup, printable

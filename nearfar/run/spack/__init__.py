@@ -8,4 +8,4 @@ Needs: base, verdict, site.
 
 from . import externals
 from .environment import SpackEnvironment, install, solve
-from .program import LEAST_VERSION, Spack, find
+from .program import Spack, find

@@ -7,7 +7,7 @@ Needs: base, topology, cells, measurement, model, model.prediction, model.typica
 verdict, verdict.references, verdict.thresholds, site.
 """
 
-from .complaints import ERROR, INFO, WARNING, Complaint, refused, sorted_once, strict, summary
+from .complaints import ERROR, Complaint, refused, sorted_once, strict, summary
 from .every_rule import LintResult, lint
 from .orders import sound_order
 from .preflight import before_measuring, tell_warnings, with_references

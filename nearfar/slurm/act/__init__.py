@@ -6,6 +6,6 @@ Needs: base, cells, question, site, slurm.controller, slurm.drains, slurm.findin
 from __future__ import annotations
 
 from . import admin_host, messages, node_states, quarantine
-from .node_states import Fleet, NodeStatus
+from .node_states import NodeStatus
 from .one_call import STATE, ActOptions, ActResult, View, act, dry_run, read_policy, view_of
 from .repairs import Repaired, RetestOptions, clear, retest

@@ -8,4 +8,4 @@ from __future__ import annotations
 from . import node_names, reservations
 from .node_names import NAME
 from .node_state import ORIGIN, NodeState
-from .scontrol import OLDEST, NoSlurm, NoSlurmConf, NotSeen, Objection, Refused, Slurm, WrongOption
+from .scontrol import OLDEST, NotSeen, Objection, Refused, Slurm, WrongOption

@@ -7,4 +7,4 @@ Needs: base, site.lint, slurm.act, slurm.controller, slurm.health, slurm.results
 from __future__ import annotations
 
 from . import doctor
-from .installed import FOLDER, ON_NODES, PARTS, Installed, InstallOptions, apply, changes, read, rendered
+from .installed import FOLDER, PARTS, Installed, InstallOptions, apply, changes, read, rendered

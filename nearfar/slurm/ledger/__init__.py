@@ -6,7 +6,7 @@ Needs: base.
 from __future__ import annotations
 
 from . import actions
-from .actions import LedgerAction, Past, SeenTo, end_action, note_action, past
+from .actions import LedgerAction, Past, end_action, note_action
 from .ledger import FILE, KEPT, Ledger
 from .runs import (
     HARD,

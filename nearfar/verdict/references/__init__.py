@@ -10,4 +10,4 @@ from .reference import Reference, figure, more_digits, with_unit
 from .reference_files import INDEX, PROVENANCE, ReferenceFile, fastest_links, find, for_partition, known_checks
 from .reference_row import ReferenceRow, RowPlace, place_key, row_name
 from .resolution import by_check, model_of, of_question, question_of, resolve, row_keys
-from .software_changes import MOVED, SOFTWARE, WIDENED, FleetLevel
+from .software_changes import SOFTWARE, WIDENED, FleetLevel
