@@ -32,7 +32,7 @@ from .files import (
 from .messages import MESSAGES, Message, of_several, plural
 from .node_lists import NodeListError, folded, listed_twice, node_set, refuse_too_many
 from .places import reports_directory
-from .process import Finished, find_program, run
+from .process import Finished, run
 from .schema_check import conforms, schema
 from .site_file import (
     SiteFile,

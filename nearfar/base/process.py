@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import io
 import os
-import shutil
 import signal
 import subprocess
 import threading
@@ -141,8 +140,3 @@ def end_with(parent: int) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGTERM)
-
-
-def find_program(name: str, path: str | None = None) -> str | None:
-    """The absolute path of a program on the PATH (or on another ``path``), or None."""
-    return shutil.which(name, path=path)

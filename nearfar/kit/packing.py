@@ -9,6 +9,7 @@ import gzip
 import io
 import platform
 import re
+import shutil
 import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -93,7 +94,7 @@ def _program(folder: Path) -> Path:
 
 def _lstopo(folder: Path) -> Path:
     beside = folder / LSTOPO
-    program = beside if beside.is_file() else process.find_program(LSTOPO)
+    program = beside if beside.is_file() else shutil.which(LSTOPO)
     if program is None:
         raise NearfarError(f"no {LSTOPO} in {folder} or on the PATH; install hwloc 2: ./validate --setup-only")
     return Path(program)

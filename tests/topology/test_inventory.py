@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 import pytest
 
 from nearfar.base.errors import CouldNotJudge, NearfarError
-from nearfar.base.process import find_program
 from nearfar.topology import Link, Node, inventory, node_from_document, node_to_document, peer_class
 from nearfar.topology.inventory.nvml import DriverGpu, read_driver
 from nearfar.topology.inventory.visibility import visible_gpus
@@ -18,7 +18,7 @@ from tests.support import construct_topologies
 from tests.support.fake_nvml import FakeGpu, FakeNvml
 
 needs_lstopo = pytest.mark.skipif(
-    not (find_program("lstopo-no-graphics") or find_program("lstopo")), reason="lstopo is not installed"
+    not (shutil.which("lstopo-no-graphics") or shutil.which("lstopo")), reason="lstopo is not installed"
 )
 
 

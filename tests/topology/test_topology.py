@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nearfar.base.errors import NearfarError
-from nearfar.base.process import find_program
 from nearfar.topology import (
     Gpu,
     Link,
@@ -260,7 +260,7 @@ def test_published_node_types() -> None:
 def test_constructed_files_are_what_the_script_writes_and_lstopo_reads_them(path: Path) -> None:
     text = construct_topologies.files()[path]
     assert path.read_text(encoding="utf-8") == text, "run python -m tests.construct_topologies"
-    lstopo = find_program("lstopo-no-graphics") or find_program("lstopo")
+    lstopo = shutil.which("lstopo-no-graphics") or shutil.which("lstopo")
     if lstopo is None:
         pytest.skip("lstopo is not installed")
     if 'version="3' in text:

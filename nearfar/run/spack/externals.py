@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from nearfar.base import NearfarError, find_program, make_directory, run, say, write_atomically
+from nearfar.base import NearfarError, make_directory, run, say, write_atomically
 
 from .program import Spack
 
@@ -134,7 +134,7 @@ def _toolkits(externals: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _numactl() -> dict[str, Any] | None:
     """numactl by its library's header and pkg-config, as an entry of packages.yaml; None where it cannot be built with."""
     version, prefix = "", Path("/usr")
-    if find_program("pkg-config"):
+    if shutil.which("pkg-config"):
         asked = run(["pkg-config", "--modversion", "--variable=prefix", "numa"], 10.0).stdout.split()
         version = next((word for word in asked if re.fullmatch(r"\d+(\.\d+)+", word)), "")
         prefix = Path(next((word for word in asked if word.startswith("/")), "/usr"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from nearfar.base import NearfarError, find_program, places, site_directories
+from nearfar.base import NearfarError, places, site_directories
 from nearfar.site import Environment
 
 from .program import Spack
@@ -56,7 +57,7 @@ def manifest(spack: Spack, environment: Environment, features: Collection[str], 
         variant = f"cuda_arch={','.join(arch)}"
         content["packages"]["nearfar"] = {"require": [variant]}
         content["packages"]["osu-micro-benchmarks"]["variants"] = [variant]  # counts where OSU has CUDA
-    tools = [str(spack.program), *(os.path.realpath(path) for path in map(find_program, _TOOLS) if path)]
+    tools = [str(spack.program), *(os.path.realpath(path) for path in map(shutil.which, _TOOLS) if path)]
     text = f"# Made by nearfar with {' '.join(tools)}\n{yaml.safe_dump(whole, sort_keys=False)}"
     inputs = [
         *(sources() / "spack_repo").rglob("*.py"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import time
 from collections.abc import Callable, Mapping
 
@@ -79,7 +80,7 @@ class Slurm:
         ``WrongOption`` for options, ``CouldNotJudge`` for every other failure."""
         plain = [word for word in command if not word.startswith("-")]
         name = " ".join(plain[:3] if len(plain) > 1 else command)
-        if process.find_program(command[0], self.environ.get("PATH")) is None:
+        if shutil.which(command[0], path=self.environ.get("PATH")) is None:
             words = "is not on the PATH; run this on a host that has Slurm's commands"
             raise NoSlurm(f"no Slurm here: {command[0]} {words}")
         answer = process.run(command, self.limit, env=self.environ, newline="\n")

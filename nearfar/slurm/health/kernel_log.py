@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -35,7 +36,7 @@ PreviousBoot = tuple[tuple[LogLine, ...], str]
 def end_of_boot(boot: str, after: float, program: str | None = None) -> PreviousBoot:
     """What the journal holds of a boot from ``after`` seconds on, newest first for as long as it may take. ``program``: another
     journalctl than the one of the PATH."""
-    program = program or process.find_program("journalctl")
+    program = program or shutil.which("journalctl")
     if not program or not os.access(program, os.X_OK):
         return (), "journalctl is not installed"
     command = [

@@ -8,6 +8,7 @@ import os
 import pwd
 import re
 import shlex
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +17,6 @@ from pathlib import Path
 from nearfar.base import (
     CouldNotJudge,
     NearfarError,
-    find_program,
     listed,
     plural,
     process,
@@ -132,7 +132,7 @@ def _scripts(site: Installation) -> str:
 
 def _timer(part: str, site: Installation) -> str:
     """Whether systemd starts it; whether it did is said by ``nearfar slurm status``."""
-    if find_program("systemctl") is None:
+    if shutil.which("systemctl") is None:
         raise Problem("there is no systemd on this machine", f"start {site.options.folder}/{part} by other means")
     timer = f"nearfar-{part}.timer"
     for question in ("is-enabled", "is-active"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Mapping
 
 from nearfar.base import CouldNotJudge, NearfarError, process
@@ -19,7 +20,7 @@ _NOT_NEEDED = "-gl,-opencl,-levelzero,-rsmi,-cuda,-nvml"
 
 def lstopo_program() -> str:
     """The path of lstopo, preferably the one without graphics."""
-    program = process.find_program("lstopo-no-graphics") or process.find_program("lstopo")
+    program = shutil.which("lstopo-no-graphics") or shutil.which("lstopo")
     if program is None:
         raise NearfarError(f"hwloc is missing (no lstopo on the PATH); install version 2 or later: {_INSTALL}")
     return program
