@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from nearfar.base import Finding
 from nearfar.measurement import Document
-from nearfar.topology import Node
 
 from . import link_rates, messages, penalties
 from .measured import KernelRun, runs
@@ -23,12 +22,12 @@ def of_run(document: Document | None, kernels: Sequence[str]) -> list[Finding]:
     return [*_missing(document, kernel_runs, kernels), *_states(kernel_runs), *_smaller(kernel_runs), *_modes(document)]
 
 
-def of_penalties(document: Document | None, node: Node | None = None) -> list[Finding]:
+def of_penalties(document: Document | None) -> list[Finding]:
     """Whether the links' rates explain each GPU's penalties, or why there is nothing to compare."""
     kernel_runs = [] if document is None else runs(document)
     if document is None or not kernel_runs:
         return []
-    node = node or document.node
+    node = document.node
     classes = {run.about.path_class(node) for run in kernel_runs}
     if len(node.host_numa_nodes) == 1:
         return [messages.ONE_NUMA_NODE.finding("penalty")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -52,9 +51,9 @@ def quantity(kernel: str, what: str) -> str:
     return f"kernel.{kernel}.{what}"
 
 
-def quantities(kernels: Iterable[str]) -> tuple[str, ...]:
-    """What is measured of each of these kernels."""
-    return tuple(quantity(kernel, what) for kernel in kernels for what in (*TIMES, RATE))
+def quantities() -> tuple[str, ...]:
+    """What is measured of each kernel."""
+    return tuple(quantity(kernel, what) for kernel in KERNELS for what in (*TIMES, RATE))
 
 
 def parts_of(text: str) -> tuple[str, str, bool] | None:

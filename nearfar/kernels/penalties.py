@@ -44,10 +44,9 @@ class KernelPenalty:
         return abs(self.value - self.link) <= TOLERANCE or (low <= link_high and link_low <= high)
 
 
-def of_document(document: Document, node: Node, matrix: Document | None = None) -> list[KernelPenalty]:
-    """Those of every GPU, kernel, size and path class but the near one, by the classes of ``node``. ``matrix``: the document with the
-    host-device matrix, where it is another."""
-    rates = link_rates.of_document(document if matrix is None else matrix)
+def of_document(document: Document, node: Node) -> list[KernelPenalty]:
+    """Those of every GPU, kernel, size and path class but the near one, by the classes of ``node``."""
+    rates = link_rates.of_document(document)
     return [penalty for group in _alike(runs(document)) for penalty in _of_group(group, node, rates)]
 
 

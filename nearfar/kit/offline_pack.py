@@ -24,13 +24,13 @@ _LOCKS = ("base", "cmake")
 _SECONDS = 900.0
 
 
-def write(output: Path, pythons: Iterable[str] = PYTHONS) -> Path:
-    """Download the wheels for each Python, and write them with the sources. Raises ``NearfarError`` where pip or git cannot."""
+def write(output: Path) -> Path:
+    """Download the wheels for each of ``PYTHONS``, and write them with the sources. Raises ``NearfarError`` where pip or git cannot."""
     archive = places.in_checkout("ansible/roles/nearfar/files/make_archive.sh", "nearfar kit --with-pack")
     with tempfile.TemporaryDirectory(prefix="nearfar-pack-") as place:
         sources, wheels = Path(place, "sources.tar.gz"), Path(place, "wheels")
         _run(["sh", str(archive), str(places.CHECKOUT), str(sources)], "the sources")
-        for python in pythons:
+        for python in PYTHONS:
             _download(python, wheels)
         data = _joined(sources, sorted(wheels.iterdir()))
     write_atomically(output, data, elsewhere="name with --output a file in a directory")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 
 from nearfar.base import NearfarError
@@ -16,32 +15,29 @@ INSTALL = (
 )
 
 
-def find(test: str, environment: Mapping[str, str] | None = None) -> Path | None:
+def find(test: str) -> Path | None:
     """The absolute path of a test's program (``all_reduce_perf``), or None."""
-    env = os.environ if environment is None else environment
-    named = env.get("NEARFAR_NCCL_TESTS")
-    folders = [named, f"{named}/build", f"{named}/bin"] if named else [env.get("PATH", "")]
+    named = os.environ.get("NEARFAR_NCCL_TESTS")
+    folders = [named, f"{named}/build", f"{named}/bin"] if named else [os.environ.get("PATH", "")]
     # Debian and some modules name them as CMake does, with _mpi behind.
     names = [f"{test}_perf{end}" for end in ("", "_mpi")]
     found = next(filter(None, (shutil.which(name, path=folder) for folder in folders for name in names)), None)
     return None if found is None else Path(found).absolute()
 
 
-def complaint(environment: Mapping[str, str] | None = None) -> str:
+def complaint() -> str:
     """Why there are none, and the line that brings them."""
-    env = os.environ if environment is None else environment
-    named = env.get("NEARFAR_NCCL_TESTS")
+    named = os.environ.get("NEARFAR_NCCL_TESTS")
     where = (
         f"NEARFAR_NCCL_TESTS={named} holds no all_reduce_perf" if named else "there is no all_reduce_perf on the PATH"
     )
     return f"nccl-tests: {where}; {INSTALL}"
 
 
-def lacking(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+def lacking() -> dict[str, str]:
     """``nccl`` with what is missing, where this machine has none. Raises ``NearfarError`` for a named folder without them."""
-    env = os.environ if environment is None else environment
-    if find("all_reduce", env) is not None:
+    if find("all_reduce") is not None:
         return {}
-    if env.get("NEARFAR_NCCL_TESTS"):
-        raise NearfarError(f"{complaint(env)}; fix or unset the variable")
+    if os.environ.get("NEARFAR_NCCL_TESTS"):
+        raise NearfarError(f"{complaint()}; fix or unset the variable")
     return {"nccl": "there is no all_reduce_perf on the PATH"}

@@ -31,9 +31,9 @@ _RESULT = "result.json"
 _Whose = dict[str, Any]
 
 
-def page(folder: Path, whole: bool = False, node: str | None = None, level: str | None = None) -> MetricsPage:
+def page(folder: Path, whole: bool = False) -> MetricsPage:
     """The metrics of what a run measured. ``whole``: each figure; else of each check, path class and direction the worst rate and
-    latency. ``node``: what the node is called, in place of its host's name; ``level``: what was to be measured.
+    latency.
 
     Raises ``NearfarError`` for what is no run, ``CouldNotJudge`` for a run in which nothing was measured.
     """
@@ -46,10 +46,10 @@ def page(folder: Path, whole: bool = False, node: str | None = None, level: str 
     handed_over = verdict_file.load_object(folder / _RESULT) or {}
     made = MetricsPage()
     for run_node in nodes:
-        given = (node or handed_over.get("node")) if len(nodes) == 1 else None
+        given = handed_over.get("node") if len(nodes) == 1 else None
         name = str(given or short_host_name(run_node.name))
         whose = {"system": run_node.system, "node": name}
-        _add_run(made, run, run_node, whose, level or handed_over.get("pack"))
+        _add_run(made, run, run_node, whose, handed_over.get("pack"))
         for check in run_node.checks:
             made.add("nearfar_check_verdict", 1, **whose, check=check.name, verdict=check.word)
             if check.verdict is not None:
@@ -61,9 +61,9 @@ def page(folder: Path, whole: bool = False, node: str | None = None, level: str 
     return made
 
 
-def write(folder: Path, to: Path, node: str | None = None, level: str | None = None) -> Path:
+def write(folder: Path, to: Path) -> Path:
     """Write those of a run below a directory. Raises as ``page`` does, and where it cannot be written."""
-    return page(folder, node=node, level=level).write(to, RUN)
+    return page(folder).write(to, RUN)
 
 
 def _add_run(made: MetricsPage, run: RunDirectory, node: NodeRun, whose: _Whose, level: str | None) -> None:

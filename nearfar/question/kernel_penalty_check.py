@@ -36,7 +36,5 @@ QUESTION = Question(
     quantities=lambda subject: (),
     figures=kernels.figures.of_penalties,
     findings=findings,
-    synthetic=lambda node, features: gemm_check.synthetic(
-        every_path(node)[0], node, kernels.quantities(kernels.KERNELS)
-    ),
+    synthetic=lambda node, features: gemm_check.synthetic(every_path(node)[0], node, kernels.quantities()),
 )

@@ -26,4 +26,6 @@ def test_a_directory_on_the_path_that_may_not_be_entered(tmp_path: Path, monkeyp
         return real(self, **words)
 
     monkeypatch.setattr(Path, "stat", stat)
-    assert installed.find("osu_latency", "pt2pt", {"PATH": f"{closed}:{open_}"}) == program
+    monkeypatch.delenv("NEARFAR_OSU", raising=False)
+    monkeypatch.setenv("PATH", f"{closed}:{open_}")
+    assert installed.find("osu_latency", "pt2pt") == program

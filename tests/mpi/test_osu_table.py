@@ -24,7 +24,7 @@ def read(name: str) -> table.OsuTable:
 def test_real_tables_are_whole(mpi: str, name: str) -> None:
     benchmark = BENCHMARKS[f"osu_{name}"]
     found = read(f"real/{mpi}-{name}.txt")
-    table.check(found, benchmark, benchmark.least, LARGEST)
+    table.check(found, benchmark, benchmark.least)
     assert (found.version, found.accelerator, found.validated) == ("7.4", None, False)
     for quantity in benchmark.quantities:
         assert list(table.values(found, benchmark, quantity)) == table.sizes(benchmark.least, LARGEST)
@@ -65,7 +65,7 @@ def test_what_a_heading_says() -> None:
 def test_the_5_dialect_begins_at_zero_bytes() -> None:
     latency = BENCHMARKS["osu_latency"]
     found = read("constructed/5.6-latency.txt")
-    table.check(found, latency, 0, LARGEST)
+    table.check(found, latency, 0)
     assert table.values(found, latency, "mpi.latency")[0] == 0.19
 
 
@@ -82,10 +82,10 @@ def test_a_rate_that_two_decimals_round_to_nothing_is_left_out() -> None:
         next(line for line in text.split("\n") if line.startswith(f"{size} ")) for size in (1, LARGEST)
     )
     slow = table.parse(text.replace(single_byte, "1      0.00"))
-    table.check(slow, benchmark, 1, LARGEST)
+    table.check(slow, benchmark, 1)
     assert min(table.values(slow, benchmark, "mpi.bandwidth")) == 2
     with pytest.raises(table.BadTable, match=rf"{LARGEST} B: 0 is not a figure"):
-        table.check(table.parse(text.replace(largest, f"{LARGEST}  0.00")), benchmark, 1, LARGEST)
+        table.check(table.parse(text.replace(largest, f"{LARGEST}  0.00")), benchmark, 1)
 
 
 def test_lines_of_libraries_between_the_rows() -> None:
@@ -96,7 +96,7 @@ def test_lines_of_libraries_between_the_rows() -> None:
 def test_a_failed_validation_is_wrong_data() -> None:
     found = read("real/openmpi-allreduce-validation-failed.txt")
     with pytest.raises(table.InvalidData, match=r"validation failed at 16 B"):
-        table.check(found, BENCHMARKS["osu_allreduce"], 8, LARGEST)
+        table.check(found, BENCHMARKS["osu_allreduce"], 8)
 
 
 LATENCY = (DATA / "real/openmpi-latency.txt").read_text()
@@ -123,7 +123,7 @@ LATENCY = (DATA / "real/openmpi-latency.txt").read_text()
 def test_bad_tables_name_the_place(change: object, words: str | None) -> None:
     def checked() -> None:
         found = table.parse(change(LATENCY))  # type: ignore[operator]
-        table.check(found, BENCHMARKS["osu_latency"], 1, LARGEST)
+        table.check(found, BENCHMARKS["osu_latency"], 1)
 
     if words is None:
         checked()  # a line of a number alone is no row
@@ -135,7 +135,7 @@ def test_bad_tables_name_the_place(change: object, words: str | None) -> None:
 @given(st.integers(min_value=0, max_value=len(LATENCY) - 1))
 def test_no_beginning_of_a_table_passes_for_the_whole(length: int) -> None:
     with pytest.raises(table.BadTable):
-        table.check(table.parse(LATENCY[:length]), BENCHMARKS["osu_latency"], 1, LARGEST)
+        table.check(table.parse(LATENCY[:length]), BENCHMARKS["osu_latency"], 1)
 
 
 COLUMNS = st.lists(

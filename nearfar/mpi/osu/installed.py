@@ -28,33 +28,31 @@ _LIBEXEC = Path("libexec", "osu-micro-benchmarks", "mpi")
 _FOLDERS = {"pt2pt": ("pt2pt", "pt2pt/standard"), "collective": ("collective", "collective/blocking")}
 
 
-def find(name: str, folder: str, environment: Mapping[str, str] | None = None) -> Path | None:
+def find(name: str, folder: str) -> Path | None:
     """The absolute path of a benchmark (``osu_bw`` of ``pt2pt``), or None."""
-    env = os.environ if environment is None else environment
-    for place in _places(folder, env):
+    for place in _places(folder):
         program = place / name
         if shutil.which(program):  # is_file() raises where the directory may not be entered
             return program.absolute()
     return None
 
 
-def _places(folder: str, env: Mapping[str, str]) -> Iterator[Path]:
-    named = env.get("NEARFAR_OSU")
+def _places(folder: str) -> Iterator[Path]:
+    named = os.environ.get("NEARFAR_OSU")
     for prefix in [Path(named)] if named else []:
         for top in (prefix / _LIBEXEC, prefix / "mpi", prefix / "c" / "mpi", prefix):
             yield from (top / subfolder for subfolder in _FOLDERS[folder])
         yield prefix
     if named:
         return  # what the site names is what it gets
-    for entry in filter(None, env.get("PATH", "").split(os.pathsep)):
+    for entry in filter(None, os.environ.get("PATH", "").split(os.pathsep)):
         yield Path(entry)
         yield from (Path(entry).parent / _LIBEXEC / subfolder for subfolder in _FOLDERS[folder])
 
 
-def complaint(environment: Mapping[str, str] | None = None) -> str:
+def complaint() -> str:
     """Why there is no OSU, and the line that brings it."""
-    env = os.environ if environment is None else environment
-    named = env.get("NEARFAR_OSU")
+    named = os.environ.get("NEARFAR_OSU")
     where = f"NEARFAR_OSU={named} holds no osu_latency" if named else "no osu_latency on the PATH"
     return f"OSU Micro-Benchmarks: {where}; {INSTALL}"
 

@@ -194,7 +194,7 @@ class _Session:
             shown = table.parse(run.finished.stdout)
             first = min(shown.rows, default=benchmark.least) if least is None else least
             if shown.failed:
-                table.check(shown, benchmark, first, LARGEST)
+                table.check(shown, benchmark, first)
         except InvalidData as error:
             return "wrong_data", str(error)
         except BadTable as error:
@@ -205,7 +205,7 @@ class _Session:
         if wrong is not None:
             return "placement", wrong
         try:
-            table.check(shown, benchmark, first, LARGEST)
+            table.check(shown, benchmark, first)
             _check_buffers(shown, measured.case)
         except BadTable as error:
             return "error", str(error)

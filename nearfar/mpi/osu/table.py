@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from nearfar.base import CouldNotJudge, listed
 
-from .benchmarks import Benchmark
+from .benchmarks import LARGEST, Benchmark
 
 #: Column headings of all dialects. They have blanks inside and may stand one blank apart, so each is told by its words.
 _COLUMN = re.compile(
@@ -128,8 +128,8 @@ def sizes(least: int, most: int) -> list[int]:
     return powers
 
 
-def check(table: OsuTable, benchmark: Benchmark, least: int, most: int) -> None:
-    """Raise ``BadTable`` unless this is all of ``benchmark``'s table from ``least`` to ``most`` bytes, ``InvalidData`` where
+def check(table: OsuTable, benchmark: Benchmark, least: int) -> None:
+    """Raise ``BadTable`` unless this is all of ``benchmark``'s table from ``least`` to ``LARGEST`` bytes, ``InvalidData`` where
     OSU's validation failed."""
     if table.title != benchmark.title:
         raise BadTable(f"{benchmark.name} was asked for, and 'OSU MPI {table.title}' answered")
@@ -137,7 +137,7 @@ def check(table: OsuTable, benchmark: Benchmark, least: int, most: int) -> None:
         raise InvalidData(
             f"OSU's validation failed at {listed(f'{size} B' for size in table.failed)}: what arrived is not what was sent"
         )
-    missing = [size for size in sizes(least, most) if size not in table.rows]
+    missing = [size for size in sizes(least, LARGEST) if size not in table.rows]
     if missing:
         raise BadTable(f"half a table: {listed(f'{size} B' for size in missing)} missing")
     for quantity in benchmark.quantities:
@@ -145,8 +145,8 @@ def check(table: OsuTable, benchmark: Benchmark, least: int, most: int) -> None:
         for size, value in shown.items():
             if value <= 0:
                 raise BadTable(f"{size} B: {value:g} is not a figure ({quantity})")
-        if most not in shown:
-            raise BadTable(f"{most} B: 0 is not a figure ({quantity})")
+        if LARGEST not in shown:
+            raise BadTable(f"{LARGEST} B: 0 is not a figure ({quantity})")
 
 
 def values(table: OsuTable, benchmark: Benchmark, quantity: str) -> dict[int, float]:
