@@ -24,18 +24,15 @@ _UNITS = {"G": 1 << 30, "M": 1 << 20, "K": 1 << 10, "": 1}
 
 @dataclass(frozen=True, eq=False)
 class CollectiveCapture:
-    """One run: ``busbw`` in GB/s by size in bytes; ``cause`` and ``what`` of a problem, else None."""
+    """One run: ``busbw`` in GB/s by size in bytes; ``cause`` of a problem, else None."""
 
     collective: str
     gpus: tuple[int, ...] | None
     nodes: int
     busbw: Mapping[int, float]
-    nccl: str | None
-    date: str
     algorithm: str | None
     transport: str | None
     cause: str | None
-    what: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +40,6 @@ class PublishedCollectives:
     """A node with the runs that were published of it."""
 
     name: str
-    description: str
     source: str
     used_for_fit: bool
     node_type: NodeType
@@ -103,7 +99,6 @@ def from_file(file: SiteFile) -> PublishedCollectives:
     net = {key: value for key, value in data.get("fabric", {}).items() if key != "assumed"}
     result = PublishedCollectives(
         name=name,
-        description=data["description"],
         source=data["source"],
         used_for_fit=data["used_for_fit"],
         node_type=NodeType(
@@ -126,19 +121,15 @@ def _capture(file: SiteFile, place: int) -> CollectiveCapture:
         busbw = {size_in_bytes(str(size)): float(value) for size, value in entry["busbw"].items()}
     except NearfarError as error:
         raise file.error(str(error), "captures", place, "busbw") from None
-    problem = entry.get("problem", {})
     gpus = entry.get("gpus")
     return CollectiveCapture(
         collective=entry["collective"],
         gpus=None if gpus is None else tuple(gpus),
         nodes=entry.get("nodes", 1),
         busbw=busbw,
-        nccl=entry.get("nccl"),
-        date=entry["date"],
         algorithm=entry.get("algorithm"),
         transport=entry.get("transport"),
-        cause=problem.get("cause"),
-        what=problem.get("what"),
+        cause=entry.get("problem", {}).get("cause"),
     )
 
 

@@ -67,14 +67,10 @@ def _run(key: tuple[Any, ...], results: dict[str, Result], raws: list[Mapping[st
 
 
 def _state(states: list[Mapping[str, Any]], errors: list[Mapping[str, Any]]) -> GpuState:
-    """Of all that was measured of one kernel: every throttle reason, the first clock, power and temperature, the most errors."""
-
-    def first(key: str) -> float | None:
-        return next((float(state[key]) for state in states if state.get(key) is not None), None)
-
+    """Of all that was measured of one kernel: every throttle reason, the first clock, the most errors."""
     return GpuState(
         throttle=tuple(dict.fromkeys(str(reason) for state in states for reason in state.get("throttle") or [])),
-        clock=first("sm_clock_mhz"), power=first("power_w"), temperature=first("temperature_c"),
+        clock=next((float(state["sm_clock_mhz"]) for state in states if state.get("sm_clock_mhz") is not None), None),
         corrected=max((int(entry.get("corrected") or 0) for entry in errors), default=0),
         uncorrected=max((int(entry.get("uncorrected") or 0) for entry in errors), default=0),
     )  # fmt: skip

@@ -3,37 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """``name`` as subjects and quantities have it; ``library``: what computes it, empty where the program has it itself."""
-
-    name: str
-    words: str
-    library: str = ""
-
 
 #: Every kernel, in the order of the tables.
-KERNELS = {
-    each.name: each
-    for each in (
-        Kernel("sgemm", "matrix product, single precision", "cuBLAS"),
-        Kernel("dgemm", "matrix product, double precision", "cuBLAS"),
-        Kernel("bf16gemm", "matrix product, bf16", "cuBLAS"),
-        Kernel("sfft", "Fourier transform, single precision", "cuFFT"),
-        Kernel("dfft", "Fourier transform, double precision", "cuFFT"),
-        Kernel("md", "Lennard-Jones forces, single precision"),
-        Kernel("dmd", "Lennard-Jones forces, double precision"),
-        Kernel("reduction", "sum of an array", "CUB"),
-        Kernel("scan", "prefix sums of an array", "CUB"),
-        Kernel("sort", "sort of keys", "CUB"),
-        Kernel("spmv", "sparse matrix times vector", "cuSPARSE"),
-        Kernel("stencil", "nine-point stencil"),
-        Kernel("triad", "STREAM triad"),
-    )
-}
+KERNELS = (
+    "sgemm", "dgemm", "bf16gemm", "sfft", "dfft", "md", "dmd", "reduction", "scan", "sort", "spmv", "stencil", "triad",
+)  # fmt: skip
 #: Those whose rate says what a GPU computes.
 GEMM = ("sgemm", "dgemm", "bf16gemm")
 #: Sizes by their word in documents.

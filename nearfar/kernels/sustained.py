@@ -49,10 +49,10 @@ class SustainedRun:
 
     @property
     def state(self) -> GpuState:
-        """Every throttle reason, the median clock after the warm-up, and the most power and heat."""
+        """Every throttle reason, and the median clock after the warm-up."""
         return GpuState(
             throttle=tuple(dict.fromkeys(str(reason) for each in self.seconds for reason in each.get("throttle") or ())),
-            clock=self.over("sm_clock_mhz", median), power=self.most("power_w"), temperature=self.most("temperature_c"),
+            clock=self.over("sm_clock_mhz", median),
         )  # fmt: skip
 
     @property

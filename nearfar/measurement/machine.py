@@ -14,7 +14,6 @@ _LONGEST_NAME = 64
 class BusyProcess:
     """A process of others, and the CPUs it used on the average of the run."""
 
-    pid: int
     command: str
     user: str
     cpus: float
@@ -96,7 +95,7 @@ def _use(entry: Mapping[str, Any]) -> MachineUse:
         most_others=max(others, default=None),
         steal=mean.get("steal"),
         busiest=tuple(
-            BusyProcess(each["pid"], _shown(each["command"]), _shown(each.get("user", "")), each["cpus"])
+            BusyProcess(_shown(each["command"]), _shown(each.get("user", "")), each["cpus"])
             for each in entry.get("busiest") or ()
         ),
         gpu_processes=tuple(

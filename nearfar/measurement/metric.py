@@ -79,13 +79,11 @@ class Metric(BaseMetric):
 
 @dataclass(frozen=True)
 class GpuState:
-    """A GPU while a figure was measured: the reasons why its clocks were held down, the clock of its multiprocessors (MHz), its power
-    (W) and temperature (°C), None where they are not known, and how many errors its memory had meanwhile."""
+    """A GPU while a figure was measured: the reasons why its clocks were held down, the clock of its multiprocessors (MHz),
+    None where it is not known, and how many errors its memory had meanwhile."""
 
     throttle: tuple[str, ...] = ()
     clock: float | None = None
-    power: float | None = None
-    temperature: float | None = None
     corrected: int = 0
     uncorrected: int = 0
 

@@ -20,7 +20,7 @@ def every_path(node: Node) -> tuple[list[str], list[Skip]]:
 
 def findings(document: Document | None) -> list[Finding]:
     """How the run was, and whether the links' rates explain the penalties."""
-    return [*kernels.findings.of_run(document, list(kernels.KERNELS)), *kernels.findings.of_penalties(document)]
+    return [*kernels.findings.of_run(document, kernels.KERNELS), *kernels.findings.of_penalties(document)]
 
 
 QUESTION = Question(

@@ -71,11 +71,6 @@ class Environment:
         """Whether CMake builds its programs, with what the system and the environment's modules offer."""
         return not self.spack and self.prefix is None and self.container is None
 
-    @property
-    def how(self) -> str:
-        """The way in a word, as reports have it."""
-        return "spack" if self.spack else "prefix" if self.prefix else "container" if self.container else "cmake"
-
 
 def read(entry: Mapping[str, Any]) -> Environment:
     """An environment of a system file, whose schema has been checked."""

@@ -41,7 +41,7 @@ def test_every_kernel_was_read_at_both_sizes_on_both_gpus() -> None:
             f"{run.words}: in turn is in, kernel and out, and what launches cost"
         )
         assert overlapped < total, run.words
-        assert run.state.clock and run.state.power and not run.state.held_down
+        assert run.state.clock and not run.state.held_down
 
 
 def test_the_power_limit_is_met_by_a_healthy_gpu_and_marks_nothing() -> None:
@@ -52,7 +52,9 @@ def test_the_power_limit_is_met_by_a_healthy_gpu_and_marks_nothing() -> None:
 
 @pytest.mark.parametrize("check", ["gemm_check", "kernel_penalty_check"])
 def test_a_healthy_node_without_references_is_blamed_for_nothing(check: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(kernels.KERNELS, YOUNGER)
+    older = tuple(name for name in kernels.KERNELS if name != YOUNGER)
+    for module in (kernels, kernels.names):
+        monkeypatch.setattr(module, "KERNELS", older)
     found = judged(check)
     # Two GPUs are too few to be siblings.
     assert found.verdict == NOT_JUDGED, found.reasons

@@ -48,7 +48,9 @@ def test_each_way_is_read(tmp_path: Path) -> None:
   - {name: h, modules: [cuda/13], env_vars: {A: 1}}
 """,
     ).environments
-    assert [known[name].how for name in "efgh"] == ["spack", "prefix", "container", "cmake"]
+    assert [known[name].spack for name in "efgh"] == [True, False, False, False]
+    assert [known[name].built_here for name in "efgh"] == [False, False, False, True]
+    assert known["f"].prefix and known["g"].container
     assert known["e"].cuda_arch == ("90", "100")
     assert known["h"].reframe == {"modules": ["cuda/13"], "env_vars": {"A": 1}}
     assert known["system"].built_here and known["spack"].spack, "these two exist without a word in the file"

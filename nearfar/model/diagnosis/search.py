@@ -34,11 +34,10 @@ class Fit:
 
 @dataclass(frozen=True)
 class BestFits:
-    """``best`` explains most with fewest parts; ``rivals`` as good with as many. ``healthy`` is the score of no fault."""
+    """``best`` explains most with fewest parts; ``rivals`` as good with as many."""
 
     best: Fit
     rivals: tuple[Fit, ...]
-    healthy: float
 
 
 class Search:
@@ -70,7 +69,7 @@ class Search:
             if doubles:
                 best, level = doubles[0], doubles
         rivals = tuple(fit for fit in level if fit is not best and fit.score <= best.score + thresholds.APART)
-        return BestFits(best, rivals, healthy.score)
+        return BestFits(best, rivals)
 
     def singles(self, observed: Sequence[float], cell_scores: Sequence[float], limit: float) -> list[Fit]:
         """The fits of one part below the score ``limit``, or near the best; best first."""

@@ -215,7 +215,7 @@ class _Session:
                 return "placement", unproven
         measured.accounts = run.ranks
         if trial:
-            measured.validated = measured.support.validates
+            measured.validated = shown.validated
             if self.options.iterations is None and self.options.budget > 0:
                 measured.iterations = fitting(benchmark, shown, self.options.budget)
         else:

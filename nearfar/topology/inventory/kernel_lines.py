@@ -55,7 +55,6 @@ class Event:
     pci: str
     number: int
     text: str
-    at: float
     switch: str = ""
 
 
@@ -176,8 +175,8 @@ def event(line: LogLine) -> Event | None:
             continue
         words = _WHOSE.sub("", found.get("text") or "")[:_LONGEST].strip()
         if kind == "fallen":  # the driver's own words for Xid 79
-            return Event("xid", pci, 79, "GPU has fallen off the bus", line.at)
-        return Event(kind, pci, int(found.get("number") or 0), words, line.at, found.get("switch") or "")
+            return Event("xid", pci, 79, "GPU has fallen off the bus")
+        return Event(kind, pci, int(found.get("number") or 0), words, found.get("switch") or "")
     return None
 
 
