@@ -50,20 +50,17 @@ class SustainedRun:
     @property
     def state(self) -> GpuState:
         """Every throttle reason, and the median clock after the warm-up."""
+        in_figure = self.seconds[-self.rate.n :]
+        clocks = [float(each["sm_clock_mhz"]) for each in in_figure if each.get("sm_clock_mhz") is not None]
         return GpuState(
             throttle=tuple(dict.fromkeys(str(reason) for each in self.seconds for reason in each.get("throttle") or ())),
-            clock=self.over("sm_clock_mhz", median),
+            clock=median(clocks) if clocks else None,
         )  # fmt: skip
 
     @property
     def products(self) -> int:
         """How many products there were."""
         return sum(int(each.get("products") or 0) for each in self.seconds)
-
-    def over(self, key: str, of: Any) -> float | None:
-        """``of`` (``max``, ``median`` …) what is known of the seconds whose rates are in the figure; None where nothing is."""
-        values = [float(each[key]) for each in self.seconds[-self.rate.n :] if each.get(key) is not None]
-        return float(of(values)) if values else None
 
     def most(self, key: str) -> float | None:
         """The most of all seconds, the warm-up's too."""

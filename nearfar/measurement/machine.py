@@ -21,7 +21,7 @@ class BusyProcess:
 
 @dataclass(frozen=True)
 class GpuProcess:
-    """A process of others with a context on a GPU; ``when`` it was seen: ``before``, ``after`` or ``both``.
+    """A process of others with a context on a GPU.
 
     ``gpu`` is the GPU's number, None for one that the run does not name. ``name`` is the program as the driver has it, often
     with its path; ``user`` is empty where the machine does not say.
@@ -31,7 +31,6 @@ class GpuProcess:
     pci: str
     pid: int
     name: str
-    when: str
     user: str = ""
 
     @property
@@ -47,7 +46,6 @@ class LinkCounter:
     ``went_back``: it ended below where it began (``grown`` 0), since somebody reset it or the GPU.
     """
 
-    gpu: int | None
     pci: str
     name: str
     grown: int
@@ -62,7 +60,6 @@ class MachineUse:
     ``steal`` and ``others`` are None where the machine does not say. ``own`` is what the run itself used on the average.
     """
 
-    program: str
     own: float
     others: float | None
     most_others: float | None
@@ -89,7 +86,6 @@ def _use(entry: Mapping[str, Any]) -> MachineUse:
     seconds = max((look["at"] for look in entry.get("looks") or () if "at" in look), default=None)
     others = [look["others"] for look in entry.get("looks") or ()]
     return MachineUse(
-        program=str(entry.get("program", "")),
         own=mean.get("own", 0.0),
         others=mean.get("others"),
         most_others=max(others, default=None),
@@ -104,14 +100,13 @@ def _use(entry: Mapping[str, Any]) -> MachineUse:
                 each["pci"],
                 each["pid"],
                 _shown(each.get("name", "")),
-                each["when"],
                 _shown(each.get("user", "")),
             )
             for each in entry.get("gpu_processes") or ()
         ),
         counters=tuple(
             LinkCounter(
-                each.get("gpu"), each["pci"], each["name"], max(0, each["after"] - each["before"]), seconds,
+                each["pci"], each["name"], max(0, each["after"] - each["before"]), seconds,
                 each["after"] < each["before"],
             )
             for each in entry.get("counters") or ()

@@ -264,7 +264,7 @@ def test_who_else_used_the_machine_is_read_and_kept_of_each_merged_document():
     assert machine_uses(document()) == []
     first, second = (from_raw(document(machine=machine(others), started=f"day {others}")) for others in (4.0, 1.0))
     (use,) = machine_uses(first.raw)
-    assert (use.program, use.others, use.most_others, use.own, use.steal) == ("nearfar-copy", 3.0, 4.0, 2.0, 0.0)
+    assert (use.others, use.most_others, use.own, use.steal) == (3.0, 4.0, 2.0, 0.0)
     assert (use.busiest[0].command, use.busiest[0].cpus) == ("stress) x", 4.0)
     assert (use.gpu_processes[0].gpu, use.gpu_processes[0].name) == (None, "python3")
     merged = merge([merge([first, second]), from_raw(document())])
