@@ -52,11 +52,6 @@ class MetricsPage:
         for state in dict.fromkeys((*states, now)):
             self.add(name, float(state == now), **labels, **{label: state})
 
-    @property
-    def series(self) -> int:
-        """How many samples there are."""
-        return sum(map(len, self._samples.values()))
-
     def collect(self) -> Iterator[Metric]:
         """Each metric with its samples, in the order of ``METRICS``, as ``prometheus_client`` takes them."""
         # It takes a twentieth of a second to import, which only those pay who write a file.

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from nearfar.base import Finding
-from nearfar.prometheus import run_metrics
+from nearfar.prometheus import MetricsPage, run_metrics
 from nearfar.slurm.act import ActResult
 from nearfar.slurm.ledger import CheckRun, add_run
 from nearfar.slurm.status import on_event
@@ -24,10 +24,14 @@ def said(pattern: str) -> int:
     return int(found[1].replace(",", ""))
 
 
+def series(page: MetricsPage) -> int:
+    return sum(not line.startswith("#") for line in page.text().splitlines())
+
+
 def test_of_a_run_on_four_gpus(tmp_path: Path) -> None:
     folder = h200._run("h200-vm", h200.DATA / "h200-x4", tmp_path)
     for whole, pattern in ((False, r"a run has (\d+) series"), (True, r"has (\d+) of the same run")):
-        assert abs(run_metrics.page(folder, whole).series / said(pattern) - 1) < 0.1
+        assert abs(series(run_metrics.page(folder, whole)) / said(pattern) - 1) < 0.1
 
 
 def test_of_a_thousand_bad_nodes(tmp_path: Path) -> None:
@@ -40,5 +44,4 @@ def test_of_a_thousand_bad_nodes(tmp_path: Path) -> None:
             add_run(ledger, CheckRun(name, "health", "0badcafe", now - 9, now - 8, "FAIL", (absent,), system="vm"))
     view = fleet.view()
     page = on_event.metrics_page(ActResult(view), 0)
-    assert page.series == len(page.text().splitlines()) - page.text().count("# ")
-    assert abs(page.series / said(r"about ([\d,]+) series when all of 1,000 nodes") - 1) < 0.1
+    assert abs(series(page) / said(r"about ([\d,]+) series when all of 1,000 nodes") - 1) < 0.1

@@ -17,11 +17,10 @@ LOWEST, HIGHEST, BELOW, ABOVE = range(4)
 
 @dataclass
 class Distribution:
-    """One figure of one check, or all that one row of references judges; ``values[i]`` is of ``owners[i]``, a position in
+    """One figure of a check, or all that one row of references judges; ``values[i]`` is of ``owners[i]``, a position in
     the collection's nodes. ``bounds`` were in force: the lowest and the highest good value, and those below and above which it is
     DEGRADED. ``bad``: the positions of values that did not pass."""
 
-    check: str
     name: str
     unit: str
     row: str
@@ -103,7 +102,7 @@ class Distributions:
                 found = mine.get(figure.name)
                 if found is None:
                     row = figure.rows[-1] if figure.rows else ""
-                    found = mine[figure.name] = Distribution(check, figure.name, figure.unit, row)
+                    found = mine[figure.name] = Distribution(figure.name, figure.unit, row)
                 if figure.verdict not in ("PASS", NOT_JUDGED):
                     found.bad.append(len(found.values))
                 found.values.append(value)
@@ -119,7 +118,7 @@ class Distributions:
         """A check's figures, those that one row of references judges together."""
         rows: dict[str, Distribution] = {}
         for one in self._single.get(check, {}).values():
-            rows.setdefault(one.row, Distribution(check, one.row, one.unit, one.row)).join(one)
+            rows.setdefault(one.row, Distribution(one.row, one.unit, one.row)).join(one)
         return _worst_first(rows.values())
 
 
