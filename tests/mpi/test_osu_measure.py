@@ -67,6 +67,10 @@ def test_curves_and_software(run: Any) -> None:
     assert bindings.findings(found, KEENELAND) == []
 
 
+def test_a_table_without_validation_verifies_nothing(run: Any) -> None:
+    assert run("not_validated", LATENCY).raw["results"][0]["verified"] is None
+
+
 def test_wrong_over_right(run: Any) -> None:
     found = {metric.name: metric for metric in figures(run("good", LATENCY, FAR))}
     assert set(found) == {

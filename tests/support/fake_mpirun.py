@@ -54,7 +54,7 @@ def table(name: str, arguments: Sequence[str], slow: bool) -> str:
     accelerator = "-CUDA" if "cuda" in arguments and benchmark.says_cuda else ""
     bounds = arguments[arguments.index("-m") + 1]
     least, most = map(int, bounds.split(":"))
-    validates = "-c" in arguments
+    validates = "-c" in arguments and CASE != "not_validated"
     heads = [heads[-1] for heads, *_ in benchmark.columns] + (["Validation"] if validates else [])
     lines = [f"# OSU MPI{accelerator} {benchmark.title} v7.4", "# Datatype: MPI_CHAR.", "# Size  " + "  ".join(heads)]
     for size in sizes(least, most):
