@@ -107,9 +107,10 @@ def run(args: argparse.Namespace) -> int:
         print("\n".join(shown_lines(shown)))
         if args.record is not None:
             print(f"\n{args.record.with_suffix('.pdf')}\n{args.record}")
-    if any(each.verdict == "FAIL" for each in decided.findings) or decided.counts[REFUSED]:
+    whole = {each.verdict for each in decided.findings}
+    if "FAIL" in whole or decided.counts[REFUSED]:
         return EXIT_FAILED
-    return EXIT_COULD_NOT_JUDGE if decided.counts[AGAIN] or not decided.nodes else EXIT_GOOD
+    return EXIT_COULD_NOT_JUDGE if "INDETERMINATE" in whole or decided.counts[AGAIN] or not decided.nodes else EXIT_GOOD
 
 
 def _decide(order: Order, args: argparse.Namespace) -> Delivery:
@@ -222,8 +223,9 @@ def _next_step(decided: Delivery, args: argparse.Namespace) -> str:
     command = f"nearfar accept {name}" + "".join(
         f" {option} {shlex.join(map(str, values))}" for option, values in given.items() if values
     )
-    if left or not decided.nodes:
-        some = f"{plural(len(left), 'node')}: {delivery.folded(left)}" if left else "nothing is measured yet"
+    unseen = max(decided.order.count - len(decided.nodes), 0)
+    if left or unseen:
+        some = ": ".join([plural(len(left) + unseen, "node"), *([delivery.folded(left)] if left else [])])
         return f"`{command} --measure` on each node, or once with `--partition P` under Slurm ({some} left)"
     unjudged = [node.name for node in decided.nodes if node.decision == AGAIN]
     if unjudged:

@@ -3,7 +3,8 @@
 ``assess`` decides from an order and run directories; ``text`` is the decision as JSON (``nearfar-delivery/1``). Nothing is measured, and
 no figure is judged a second time by the site's references.
 
-Needs: base, topology, cells, verdict, verdict.references, verdict.thresholds, site, history, history.tuning, report, report.blocks.
+Needs: base, topology, cells, question, verdict, verdict.references, verdict.thresholds, site, history, history.tuning, report,
+report.blocks.
 """
 
 from . import messages

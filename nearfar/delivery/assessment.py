@@ -10,6 +10,7 @@ from pathlib import Path
 from nearfar.base import Finding, NearfarError, grouped, node_set
 from nearfar.history import short_name
 from nearfar.history.tuning import limits
+from nearfar.question import ACCEPT, asked_at
 from nearfar.site import Order, systems
 from nearfar.verdict import RunDirectory
 
@@ -58,6 +59,9 @@ def assess(
         *parts.unlike(described), *parts.not_read(order, list(described.values())), *parts.settings_not_read(described),
         *(messages.NOT_ASKED.finding(check, cause=reason) for check, reason in not_asked.items()),
     ]  # fmt: skip
+    run = {*not_asked, *(check for node in own.values() for check in node.checks)}
+    if own and (unseen := [question.name for question in asked_at(ACCEPT) if question.name not in run]):
+        findings.append(messages.NOT_RUN.finding("checks", checks=", ".join(unseen)))
     if "references" not in against:
         findings.append(messages.NO_REFERENCES.finding("references"))
     decided = tuple(_decided(name, nodes.get(name), held[name], name in accepted) for name in names)

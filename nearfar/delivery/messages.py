@@ -18,7 +18,8 @@ _FIGURES = "[{part}, ]{name}[ ({several:#figure})]: {worst}, {sources}[: {cause}
 NOT_AS_ORDERED = _refuses("delivery.not_as_ordered", sentence="{nodes} of {of} nodes are not as ordered: {cause}")
 SLOW = _refuses("delivery.slow", sentence="{subject}: {nodes} of {of} nodes are slow, {median} (median): {expected}")
 NOT_ALIKE = _again("delivery.not_alike", sentence="{subject}: the nodes cannot be compared with each other: {cause}")
-COUNT = _again("delivery.count", sentence="measured: {found:#node}, ordered: {expected}")
+COUNT = _again(
+    "delivery.count", sentence="measured: {found:#node}, ordered: {expected}", next="measure the others, or correct the order")
 NOT_SEEN = _again("delivery.not_seen", sentence="ordered but never measured: {nodes}", next="measure them, or have them delivered")
 STRANGERS = _notes("delivery.strangers", sentence="measured but not ordered: {nodes}", next="correct the order, or leave out their runs")
 BOARDS_CHANGED = _notes(
@@ -27,6 +28,8 @@ UNLIKE = _notes("delivery.unlike", sentence="{groups}", next="make the nodes ide
 NOT_READ = _notes("delivery.not_read", sentence="ordered, but not read on any node: {items}", next="compare by hand")
 SETTINGS_NOT_READ = _notes("delivery.settings_not_read", sentence="not read on {nodes}: {settings}")
 NOT_ASKED = _notes("delivery.not_asked", sentence="{subject} was not run[: {cause}]")
+NOT_RUN = _notes(
+    "delivery.not_run", sentence="not run on any node: {checks}", next="nearfar accept --measure runs all that the nodes have programs for")
 NO_REFERENCES = _notes(
     "delivery.no_references", sentence="the site has no references for these nodes", page="references.md")
 

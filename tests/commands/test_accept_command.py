@@ -137,6 +137,19 @@ def test_nothing_measured_accepts_nobody(ask: Ask) -> None:
     assert code == 3 and "0 of 6 nodes accepted, 6 left to measure" in out and "cn[1-6]" in out
 
 
+def test_fewer_nodes_than_ordered_are_not_all_accepted(ask: Ask, tmp_path: Path) -> None:
+    order = tmp_path / "site/orders/rack.yaml"
+    order.write_text(ORDER.replace("nodes: ['cn[1-6].site.example']\n", ""))
+    nightly.run(tmp_path / "four", dict.fromkeys(HEALTHY, 1.0))
+    code, out, _ = ask("rack", "--runs", str(tmp_path / "four"))
+    lines = out.splitlines()
+    assert code == 3 and lines[:2] == [
+        "measured: 4 nodes, ordered: 6: measure the others, or correct the order",
+        "4 of 4 nodes accepted",
+    ]
+    assert "--measure" in lines[-1]
+
+
 def test_one_node_alone_is_told_what_it_lacks_and_not_to_measure_again(ask: Ask, tmp_path: Path) -> None:
     order = tmp_path / "site/orders/one.yaml"
     order.write_text(

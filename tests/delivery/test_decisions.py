@@ -225,6 +225,8 @@ def test_a_delivery_names_what_its_nodes_have_in_common(kinds: Delivery) -> None
     assert [finding.code for finding in node_of(kinds, "waived").waived] and kinds.counts[ACCEPTED] == 12
     assert kinds.against == ("order", "itself", "outside")
     assert "no references" in said["delivery.no_references"]
+    unrun = said["delivery.not_run"]
+    assert "burn_check" in unrun and "host_device_check" not in unrun and "quick_check" not in unrun
 
 
 def test_the_document_holds_to_its_schema(kinds: Delivery) -> None:
