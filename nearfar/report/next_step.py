@@ -31,12 +31,12 @@ def inspection(run: RunDirectory, found: Sequence[ReasonGroup], answers: Mapping
 
 
 def next_command(run: RunDirectory) -> tuple[str, str]:
-    """A command that can be pasted, and what it is for; where ReFrame was started by hand, its command in the place of
-    ``nearfar validate``."""
+    """A command that can be pasted, and what it is for; where ReFrame was started by hand, or a kit measured, that command in the place
+    of ``nearfar validate``."""
     words = [str(word) for word in run.raw.get("command") or ["nearfar", "validate"]]
     command, why = _next_command(run, words)
-    by_hand = words[0] == "reframe" and command.startswith("nearfar validate")
-    return printable(shlex.join(words)) if by_hand else command, why
+    other_way = words[0] in ("reframe", "kit/run") and command.startswith("nearfar validate")
+    return printable(shlex.join(words)) if other_way else command, why
 
 
 def _next_command(run: RunDirectory, words: list[str]) -> tuple[str, str]:

@@ -17,6 +17,8 @@ import pytest
 from nearfar import cli
 from nearfar.base import NearfarError
 from nearfar.kit import gpu_ranges, import_file, result_file
+from nearfar.report import next_step
+from nearfar.verdict import run_directory
 from tests.conftest import CHECKOUT
 
 from .made_kits import contents, forged
@@ -53,6 +55,7 @@ def test_it_is_a_run_like_any_other(run: Path) -> None:
     quick = json.loads((run / "rack3-7" / "quick_check" / "verdict.json").read_text())
     assert quick["schema"] == "nearfar-verdict/2" and quick["kind"] == "measured"
     assert {metric["name"] for metric in quick["metrics"]} >= {"n0:g0", "g0:g1"} or quick["metrics"]
+    assert next_step.next_command(run_directory.read(run))[0] == "kit/run --quick", "this machine is not the node"
 
 
 def test_history_has_its_figures(run: Path, state: Path) -> None:
