@@ -48,9 +48,9 @@ def read(folder: Path) -> Verdict | None:
 
 def load_object(path: Path) -> dict[str, Any] | None:
     """The JSON object in a file; None where there is no such file."""
-    if path.exists() and not path.is_file():  # reading a FIFO would wait for ever
-        raise NearfarError(f"{path}: not a regular file")
     try:
+        if path.exists() and not path.is_file():  # reading a FIFO would wait for ever
+            raise NearfarError(f"{path}: not a regular file")
         data = json.loads(path.read_bytes(), parse_constant=lambda _: None, parse_float=_figure, parse_int=_whole)
     except FileNotFoundError:
         return None

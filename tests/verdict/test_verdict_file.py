@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,20 @@ def test_a_file_that_lacks_a_part_is_refused(key: str, tmp_path: Path, raw: dict
     (tmp_path / "verdict.json").write_text(json.dumps(raw))
     with pytest.raises(NearfarError, match=f"'{key}' is a required property; the file was changed or cut short"):
         verdict_file.read(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+def test_a_file_in_a_closed_directory_is_named(tmp_path: Path) -> None:
+    folder = small.write(tmp_path / "small") / "n1/host_device_check"
+    for above in tmp_path.parents[:3]:
+        above.chmod(0o755)
+    tmp_path.chmod(0o700)
+    os.seteuid(65534)
+    try:
+        with pytest.raises(NearfarError, match=f"{folder}/verdict.json: cannot be read: Permission denied"):
+            verdict_file.load_object(folder / "verdict.json")
+    finally:
+        os.seteuid(0)
 
 
 def test_keys_that_are_not_known_are_left_out_and_those_to_come_are_read(tmp_path: Path, raw: dict[str, Any]) -> None:
