@@ -16,6 +16,8 @@ from . import build_provenance, verdict_file
 from .verdict_types import Verdict
 
 _MODELLED_SUFFIX = "-modelled"
+#: Lists of ``run.json``, each of whose entries is of a ``check``.
+_CASES = ("ran_cases", "missing_cases", "not_asked")
 
 
 def worst(verdicts: list[str]) -> str:
@@ -97,26 +99,23 @@ class RunDirectory:
         unread = any(check.verdict is None for node in self.nodes if not node.modelled for check in node.checks)
         return worst([word, "INDETERMINATE"]) if unread or self._gone else worst([word])
 
-    def _entries(self, key: str) -> list[dict[str, Any]]:
-        return [entry for entry in self.raw.get(key, []) if isinstance(entry, dict)]
-
     @property
     def missing_cases(self) -> list[dict[str, Any]]:
         """The cases that should have run and did not, each with its ``reason`` where one is known."""
-        return self._entries("missing_cases") + self._gone
+        return [*self.raw.get("missing_cases", ()), *self._gone]
 
     @property
     def _gone(self) -> list[dict[str, Any]]:
         """The cases that ran and left a verdict, and that no folder speaks of any more."""
         there = {check.name.partition("@")[0] for node in self.nodes for check in node.checks}
-        there |= {str(case.get("check")) for case in self._entries("missing_cases")}
-        gone = [case for case in self._entries("ran_cases") if case.get("check") not in there]
+        there |= {case["check"] for case in self.raw.get("missing_cases", [])}
+        gone = [case for case in self.raw.get("ran_cases", []) if case["check"] not in there]
         return [{**case, "reason": f"it ran, but its folder is no longer in {self.folder}"} for case in gone]
 
     @property
     def not_asked(self) -> list[dict[str, Any]]:
         """The checks that were not asked for lack of a program: ``check``, ``title``, ``reason``, ``remedy``."""
-        return self._entries("not_asked")
+        return list(self.raw.get("not_asked", []))
 
 
 def read(folder: Path) -> RunDirectory:
@@ -126,15 +125,20 @@ def read(folder: Path) -> RunDirectory:
     if raw is None:
         raise NearfarError(f"{path}: not there; name a run directory, as ./validate prints them, or 'latest'")
     verdict_file.check_schema(path, "nearfar-run/1", raw.get("schema"))
-    for key in ("system", "verdict"):
-        if not isinstance(raw.get(key), str):
-            raise NearfarError(f"{path}: '{key}' is missing or of the wrong type; the file was changed or cut short")
+    wrong = [key for key in ("system", "verdict") if not isinstance(raw.get(key), str)]
+    wrong += [key for key in _CASES if not _are_cases(raw.get(key, []))]
+    if wrong:
+        raise NearfarError(f"{path}: '{wrong[0]}' is missing or of the wrong type; the file was changed or cut short")
     nodes = [_node(place, raw) for place in sorted(folder.iterdir()) if place.is_dir()]
     # What was really measured comes first.
     found = sorted((node for node in nodes if node is not None), key=lambda node: (node.modelled, node.name))
     if logged := tuple(map(str, raw.get("kernel_log") or ())):  # of the one machine that was measured
         found = [node if node.modelled else replace(node, kernel_log=logged) for node in found]
     return RunDirectory(folder, raw, tuple(found), tuple(build_provenance.read(folder)))
+
+
+def _are_cases(entries: Any) -> bool:
+    return isinstance(entries, list) and all(isinstance(e, dict) and isinstance(e.get("check"), str) for e in entries)
 
 
 def _node(place: Path, run: dict[str, Any]) -> NodeRun | None:

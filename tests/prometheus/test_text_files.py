@@ -87,7 +87,7 @@ def test_a_run_of_which_a_case_is_missing_is_not_green(tmp_path: Path) -> None:
         (path / "verdict.json").unlink()
         path.rmdir()
     raw = json.loads((folder / "run.json").read_text())
-    (folder / "run.json").write_text(json.dumps({**raw, "missing_cases": [{"name": "peer_check", "reason": "no"}]}))
+    (folder / "run.json").write_text(json.dumps({**raw, "missing_cases": [{"check": "peer_check", "reason": "no"}]}))
     found = samples(run_metrics.page(folder).text())["nearfar_run_verdict"]
     assert [labels["verdict"] for labels, value in found if value] == ["INDETERMINATE"]
 
