@@ -2,7 +2,7 @@
 
 Needs: base, topology, topology.inventory, cells, measurement, model, model.calibration, model.diagnosis, model.prediction, model.typical,
 collective, binding, mpi, mpi.osu, verdict, verdict.references, verdict.thresholds, site, site.lint, history, history.tuning, report,
-report.batch, report.blocks, compare, cost, reproduce, delivery, prometheus, run, run.spack, foreign, slurm.health.
+report.batch, report.blocks, compare, cost, reproduce, delivery, prometheus, run, run.spack, kit, foreign, slurm.health.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from nearfar import cli, delivery
+from nearfar import cli, delivery, kit
 from nearfar.base import (
     EXIT_COULD_NOT_JUDGE,
     EXIT_FAILED,
@@ -67,7 +67,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--runs", nargs="+", type=Path, default=[], metavar="DIR",
-        help="also use runs found below these directories (always used: runs of the order's system in reports/, and its sweeps)",
+        help="also use runs found below these directories (always used: runs of the order's system in reports/, imported kits, "
+        "and its sweeps)",
     )  # fmt: skip
     parser.add_argument(
         "--accept-degraded", nargs="+", default=[], metavar="NODE", help="accept these nodes although DEGRADED; the record states it"
@@ -120,7 +121,7 @@ def _decide(order: Order, args: argparse.Namespace) -> Delivery:
 def _runs(order: Order, elsewhere: Sequence[Path]) -> Iterator[RunDirectory]:
     """The runs below the directories that were named, and those of the order's system and nodes that are here."""
     reports = places.reports_directory()
-    own = [reports / (order.system or "local"), reports / "sweeps"]
+    own = [reports / name for name in (order.system or "local", kit.SYSTEM, "sweeps")]
     for root in elsewhere:
         if not root.is_dir():
             raise NearfarError(f"--runs {root}: no such directory")

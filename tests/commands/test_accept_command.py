@@ -119,6 +119,11 @@ def test_a_copied_run_is_not_a_second_measurement(ask: Ask, runs: Path, tmp_path
     assert "5 nodes, 5 runs, 2026-11-20" in out
 
 
+def test_imported_kits_are_found(ask: Ask, runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs, tmp_path / "state/reports/imported")
+    assert "5 nodes, 5 runs, 2026-11-20" in ask("rack")[1]
+
+
 def test_a_directory_without_runs_is_wrong_use(ask: Ask, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for name, problem in (("empty", "no run below it"), ("nonexistent", "no such directory")):
