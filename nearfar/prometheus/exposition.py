@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: Where commands write their file, unless an option says so.
 VARIABLE = "NEARFAR_METRICS"
-_ELSEWHERE = "name another --metrics DIR"
+_ELSEWHERE = "name another directory"
 #: A label's value is cut here.
 _LONGEST = 200
 #: Seconds after which what an interrupted writer has left is removed.

@@ -224,7 +224,7 @@ def _measured(request: Request, system: System, cases: Sequence[ExpectedCase]) -
     if request.report_directory is None:
         folder = files.new_run_directory(system.name, started)
     else:
-        folder = files.make_directory(request.report_directory.absolute())
+        folder = files.make_directory(request.report_directory.absolute(), "name another directory with --report-dir")
     if any(folder.iterdir()):
         raise NearfarError(f"--report-dir {folder}: not empty; name a new directory")
     progress = RunProgress(cases, folder, request.verbose, earlier_seconds(system.name))

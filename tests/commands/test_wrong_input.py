@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,6 +51,23 @@ def test_a_file_that_is_not_there(
     more = [str(tmp_path / "too")] if command == "compare" else []
     code, said = ended([*command.split(), missing, *more], capsys)
     assert code == 2 and missing in said, said
+
+
+def test_a_report_directory_that_cannot_be_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, mkdir = tmp_path / "run", Path.mkdir
+
+    def refusing(path: Path, *words: Any, **more: Any) -> None:
+        if path == place:
+            raise OSError(errno.EROFS, "Read-only file system")
+        mkdir(path, *words, **more)
+
+    monkeypatch.setattr(Path, "mkdir", refusing)
+    code, said = ended(
+        ["validate", "--system", "keeneland", "--check", "peer_check", "--report-dir", str(place)], capsys
+    )
+    assert code == 3 and f"{place}: cannot be written" in said and "--report-dir" in said, said
 
 
 @pytest.mark.parametrize(
