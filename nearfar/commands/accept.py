@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
 import os
 import shlex
 import socket
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from nearfar import cli, delivery, kit
@@ -249,7 +251,9 @@ def _write(
     if args.anonymous:
         decided, told = delivery.anonymous(decided, told)
         shown = delivery.shown(decided, "", when, told)
+    decisions = delivery.text(decided).encode("utf-8", "replace")
+    shown = replace(shown, made=f"{shown.made} (SHA-256 {hashlib.sha256(decisions).hexdigest()})")
     pdf = shown_pdf(shown, f"decided {minute_text(utc_time(when))} UTC")
-    content = delivery.record(decided, shown, pdf, with_runs=not args.anonymous)
+    content = delivery.record(decided, decisions, shown, pdf, with_runs=not args.anonymous)
     for path, data in ((args.record, content), (args.record.with_suffix(".pdf"), pdf)):
         write_atomically(path, data, "name another file with --record")

@@ -33,13 +33,13 @@ def text(delivery: Delivery) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False, default=str) + "\n"
 
 
-def record(delivery: Delivery, shown: Shown, pdf: bytes, with_runs: bool) -> bytes:
-    """A ZIP of ``record.pdf``, ``record.html``, ``delivery.json``, the order, and ``with_runs`` the runs of every node; ``SHA256SUMS``
-    has the sum of each. No more than one of its files is held beside it: a large delivery has gigabytes."""
+def record(delivery: Delivery, decisions: bytes, shown: Shown, pdf: bytes, with_runs: bool) -> bytes:
+    """A ZIP of ``record.pdf``, ``record.html``, ``delivery.json`` (the ``decisions``), the order, and ``with_runs`` the runs of every node;
+    ``SHA256SUMS`` has the sum of each. No more than one of its files is held beside it: a large delivery has gigabytes."""
     sums: dict[str, str] = {}
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in _entries(delivery, shown, pdf, with_runs):
+        for name, content in _entries(delivery, decisions, shown, pdf, with_runs):
             archive.writestr(zipfile.ZipInfo(name, _TIME), content, zipfile.ZIP_DEFLATED)
             sums[name] = hashlib.sha256(content).hexdigest()
         lines = "".join(f"{own}  {name}\n" for name, own in sorted(sums.items()))
@@ -47,10 +47,12 @@ def record(delivery: Delivery, shown: Shown, pdf: bytes, with_runs: bool) -> byt
     return made.getvalue()
 
 
-def _entries(delivery: Delivery, shown: Shown, pdf: bytes, with_runs: bool) -> Iterator[tuple[str, bytes]]:
+def _entries(
+    delivery: Delivery, decisions: bytes, shown: Shown, pdf: bytes, with_runs: bool
+) -> Iterator[tuple[str, bytes]]:
     yield "record.pdf", pdf
     yield "record.html", shown_page(shown).encode("utf-8", "replace")
-    yield "delivery.json", text(delivery).encode("utf-8", "replace")
+    yield "delivery.json", decisions
     if with_runs:
         if delivery.order.file is not None:
             yield f"order/{delivery.order.file.name}", delivery.order.file.read_bytes()

@@ -209,6 +209,7 @@ def test_the_record_holds_what_the_decision_rests_on(ask: Ask, runs: Path, tmp_p
     assert "Boards of refused nodes" in page and "GPU-cn5-0" in page and "<td>21</td>" in page and "Signatures" in page
     assert "Xid 79: GPU has fallen off the bus" in page and "the clocks of no GPU were held down under load" in page
     assert held["record.pdf"] == (tmp_path / "out" / "rack.pdf").read_bytes()
+    assert sums["delivery.json"] in pdf_text(held["record.pdf"]), "what is signed on paper vouches for the figures"
     # A run of four nodes is kept once.
     assert sum(name.endswith("cn2/host_device_check/verdict.json") for name in held) == 1
 
