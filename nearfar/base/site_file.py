@@ -7,6 +7,7 @@ an expectation taken from the node under test would always pass.
 from __future__ import annotations
 
 import difflib
+import errno
 import json
 import os
 import traceback
@@ -104,6 +105,8 @@ class SiteFile:
         self._sound: set[str] = set()
         self._lines: dict[int, dict[str, tuple[int, Any]]] = {}
         try:
+            if path.exists() and not path.is_file():  # reading a FIFO would wait for ever
+                raise OSError(errno.EINVAL, "not a regular file")
             source = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             message = f"cannot be read: {getattr(error, 'strerror', None) or error}"

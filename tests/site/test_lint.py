@@ -220,9 +220,10 @@ def test_whatever_stands_in_a_file_is_one_complaint(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
     (tmp_path / "nodes/folder.yaml").mkdir(parents=True)
     (tmp_path / "references/gone.yaml").symlink_to("/nowhere.yaml")
+    os.mkfifo(tmp_path / "systems/pipe.yaml")
     found = said(tmp_path)
     assert sorted(line.partition(": error: ")[0].removeprefix(f"{tmp_path}/") for line in found) == sorted(
-        f"{name}:1" for name in (*BAD, "nodes/folder.yaml", "references/gone.yaml")
+        f"{name}:1" for name in (*BAD, "nodes/folder.yaml", "references/gone.yaml", "systems/pipe.yaml")
     ), found
 
 
