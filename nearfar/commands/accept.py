@@ -48,7 +48,7 @@ You can repeat a command: it keeps what was measured and measures the rest. Mode
 docs/accept.md leads from the order to the record.
 
 exit codes: 0 all nodes accepted, 1 a node or the whole delivery is refused, 2 wrong use, or an order that nearfar lint rejects,
-3 a node must be measured (again)
+3 a node must be measured (again), or the whole delivery is INDETERMINATE
 """
 
 
