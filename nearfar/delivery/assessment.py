@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from nearfar.base import Finding, NearfarError, grouped, node_set
+from nearfar.base import Finding, NearfarError, grouped, node_set, utc_text
 from nearfar.history import short_name
 from nearfar.history.tuning import limits
 from nearfar.question import ACCEPT, asked_at
@@ -62,6 +62,8 @@ def assess(
     run = {*not_asked, *(check for node in own.values() for check in node.checks)}
     if own and (unseen := [question.name for question in asked_at(ACCEPT) if question.name not in run]):
         findings.append(messages.NOT_RUN.finding("checks", checks=", ".join(unseen)))
+    if ahead := [name for name, node in own.items() if node.shown_runs[-1].time > utc_text()]:
+        findings.append(messages.AHEAD.finding("clocks", nodes=ahead))
     if "references" not in against:
         findings.append(messages.NO_REFERENCES.finding("references"))
     decided = tuple(_decided(name, nodes.get(name), held[name], name in accepted) for name in names)

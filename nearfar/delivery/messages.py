@@ -30,6 +30,8 @@ SETTINGS_NOT_READ = _notes("delivery.settings_not_read", sentence="not read on {
 NOT_ASKED = _notes("delivery.not_asked", sentence="{subject} was not run[: {cause}]")
 NOT_RUN = _notes(
     "delivery.not_run", sentence="not run on any node: {checks}", next="nearfar accept --measure runs all that the nodes have programs for")
+AHEAD = _notes(
+    "delivery.ahead", sentence="{nodes}: the newest run is of a day to come", next="set the clock, remove these runs, and measure again")
 NO_REFERENCES = _notes(
     "delivery.no_references", sentence="the site has no references for these nodes", page="references.md")
 

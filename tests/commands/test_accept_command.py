@@ -119,6 +119,12 @@ def test_a_copied_run_is_not_a_second_measurement(ask: Ask, runs: Path, tmp_path
     assert "5 nodes, 5 runs, 2026-11-20" in out
 
 
+def test_a_clock_that_is_ahead_is_noted(ask: Ask, runs: Path) -> None:
+    assert "a day to come" not in ask("rack", "--runs", str(runs))[1]
+    nightly.run(runs, {"cn6": 1.0}, day="2999-01-01")
+    assert "cn6: the newest run is of a day to come" in ask("rack", "--runs", str(runs))[1]
+
+
 def test_imported_kits_are_found(ask: Ask, runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs, tmp_path / "state/reports/imported")
     assert "5 nodes, 5 runs, 2026-11-20" in ask("rack")[1]
