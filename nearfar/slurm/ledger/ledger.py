@@ -6,6 +6,7 @@ Times are seconds since 1970, by the admin host's clock unless a column says oth
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import time
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from nearfar.base import CouldNotJudge
+from nearfar.base import CouldNotJudge, printable
 
 #: Raised by whatever changes a table.
 VERSION = "4"
@@ -185,6 +186,7 @@ class Ledger:
         if of is None:
             made._create()
         else:
+            made.path = of.path
             made.replace(of)
         return made
 
@@ -207,8 +209,8 @@ class Ledger:
 
     @property
     def lasts(self) -> bool:
-        """Whether it is a file."""
-        return str(self.path) != ":memory:"
+        """Whether it is a file that is written."""
+        return self._last is not None
 
     def _version(self) -> str | None:
         """None: no table was made yet."""
@@ -229,8 +231,9 @@ class Ledger:
         """Itself."""
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Close it, with all of it in the one file: a copy of that is whole, and another can be put in its place."""
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Close it, with all of it in the one file: a copy of that is whole, and another can be put in its place. A text of it that is no
+        JSON is an error of it: who reads other JSON knows its file."""
         if self._last is not None:
             with suppress(sqlite3.Error):
                 self.connection.execute("PRAGMA busy_timeout = 0")
@@ -238,6 +241,8 @@ class Ledger:
         self.connection.close()
         if self._last is not None:
             self._last.close()
+        if isinstance(error, json.JSONDecodeError):
+            raise self._damaged(error) from None
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -311,13 +316,16 @@ class Ledger:
     def _errors(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
-            if "malformed" in str(error) or "not a database" in str(error):
-                remedy = "restore it from a backup, or begin anew: nearfar slurm act --take-over none"
-                raise CouldNotJudge(f"{self.path}: damaged ({error}): {remedy}") from None
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            if any(words in str(error) for words in ("malformed", "not a database", "decode")):
+                raise self._damaged(error) from None
             if "readonly" in str(error):
                 raise CouldNotJudge(f"{self.path}: was interrupted while it was made; the next act mends it") from None
             raise CouldNotJudge(f"{self.path}: {error}; nothing is done that cannot be written down") from None
+
+    def _damaged(self, error: Exception) -> CouldNotJudge:
+        remedy = "restore it from a backup, or begin anew: nearfar slurm act --take-over none"
+        return CouldNotJudge(f"{self.path}: damaged ({printable(str(error))}): {remedy}")
 
 
 def _quoted(path: Path) -> str:

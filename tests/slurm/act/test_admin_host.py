@@ -17,7 +17,7 @@ import pytest
 
 from nearfar.base import CouldNotJudge, NearfarError, files
 from nearfar.site.drain_policy import DrainCap
-from nearfar.slurm.act import admin_host
+from nearfar.slurm.act import admin_host, dry_run
 from nearfar.slurm.act.admin_host import prepare
 from nearfar.slurm.controller import Slurm
 from nearfar.slurm.ledger import FILE, Ledger, LedgerAction, actions
@@ -318,6 +318,19 @@ def test_a_damaged_ledger_is_said_and_nothing_is_done(fleet: PlayedFleet, how: s
     with pytest.raises(CouldNotJudge, match=r"ledger\.db: (damaged .*--take-over none|a ledger of version 99)"):
         fleet.act()
     assert fleet.drained() == []
+
+
+@pytest.mark.parametrize("before, after", [
+    (b'"wrong data"', b'"wrong"data"'), (b'"wrong data"', b'"wrong\xffdata"'), (b"AUTOINCREMENT", b"AUTO\xffNCREMENT"),
+])  # fmt: skip
+def test_a_wrong_byte_in_a_ledger_is_said(fleet: PlayedFleet, before: bytes, after: bytes) -> None:
+    fleet.wrong("n1")
+    fleet.act()
+    path = fleet.state / FILE
+    path.write_bytes(path.read_bytes().replace(before, after))
+    for call in (fleet.act, fleet.view, lambda: dry_run(fleet.options, fleet.slurm)):
+        with pytest.raises(CouldNotJudge, match=r"ledger\.db: damaged .*--take-over none"):
+            call()
 
 
 def test_a_read_that_is_left_open_holds_up_nobody(fleet: PlayedFleet) -> None:
