@@ -158,6 +158,8 @@ def _results(site: Installation) -> str:
 def _health_findings(site: Installation) -> str:
     """Whether nodes that are idle leave some: this alone shows from here that they have the files."""
     folder, (_, settings, nodes) = Path(site.options.health_output), site.slurm
+    if not nodes:
+        raise NearfarError(f"not known: partition {site.options.partition} has no nodes")
     try:
         written = {path.stem: path.stat().st_mtime for path in folder.iterdir() if path.suffix == ".json"}
     except OSError as error:

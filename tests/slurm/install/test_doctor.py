@@ -178,6 +178,11 @@ def test_one_thing_is_wrong(site: Site, wrong: Break, about: str, words: str) ->
     assert about == "Slurm" or not others, bad
 
 
+def test_findings_of_a_partition_without_nodes(site: Site) -> None:
+    site.install("--partition=cpu")
+    assert site.doctor()[1]["health findings"].startswith("not known: partition cpu has no nodes")
+
+
 def test_a_slurm_that_hangs_is_waited_for_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nearfar.slurm.install.doctor._PATIENCE", 0.5)
     site.tool("scontrol", f"echo asked >>{site.folder}/calls; exec sleep 60")
