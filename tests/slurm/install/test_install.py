@@ -102,6 +102,15 @@ def test_callers_modules_never_reach_the_scripts(
     assert "usage: nearfar slurm sweep" in nightly.stdout
 
 
+def test_nightly_waits_for_no_backup_controller(tmp_path: Path, install: Machine) -> None:
+    scontrol = tmp_path / "scontrol"
+    scontrol.write_text("#!/bin/sh\necho 'Slurmctld(primary) at a is UP'\necho 'Slurmctld(backup) at b is DOWN'\n")
+    scontrol.chmod(0o755)
+    install(f"--slurm-bin={tmp_path}", "--apply")
+    nightly = [install.root / "etc/nearfar/nightly", "--help"]
+    assert "usage:" in subprocess.run(nightly, env={}, capture_output=True, text=True, timeout=30).stdout
+
+
 def test_scripts_are_what_their_readers_take(install: Machine) -> None:
     words = ("--nightly=--sbatch=--qos=low", "--act=--system=mine", "--every=7")
     install(HEALTH, *words, "--apply")
