@@ -183,6 +183,7 @@ def reconcile(ledger: Ledger, nodes: Mapping[str, NodeState], started: Callable[
                 ledger, actions.ADOPTED, at, node, reason=state.reason, check=whole_name(ours.check), run=ours.run, user=state.reason_by,
                 seen=now,
             )  # fmt: skip
+        _given_back(ledger, past, nodes, now)
         past = actions.past(ledger, now)
         # A process that was killed just after it had put a node back has not closed what was found on it.
         for row in ledger.rows("SELECT DISTINCT node FROM finding WHERE hard AND closed_by IS NULL"):
@@ -190,6 +191,15 @@ def reconcile(ledger: Ledger, nodes: Mapping[str, NodeState], started: Callable[
                 answer = past.answered[row["node"]]
                 close_findings(ledger, row["node"], answer.seq, answer.jobs, answer.at)
     return past
+
+
+def _given_back(ledger: Ledger, past: Past, nodes: Mapping[str, NodeState], now: float) -> None:
+    """What was found on machines that a cloud has taken back is answered: the next of the name is another."""
+    names = {name for name, state in nodes.items() if state.gone and not state.out} - past.retested.keys()
+    query = "SELECT finding.node AS node, max(known) AS known FROM finding JOIN check_run ON check_run.id = check_run GROUP BY finding.node"
+    for row in ledger.rows(query) if names else ():
+        if row["node"] in names and row["known"] > past.since.get(row["node"], 0.0):
+            note_action(ledger, actions.RESUMED, now, row["node"], why="its machine was given back", seen=now)
 
 
 def _unknown(past: Past, nodes: Mapping[str, NodeState]) -> Iterator[tuple[str, NodeState]]:

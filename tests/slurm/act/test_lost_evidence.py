@@ -156,3 +156,26 @@ def test_a_slurmctld_that_has_lost_its_state_has_resumed_nothing(
     for _ in range(2):
         fleet.act()
         assert fleet.drained() == drained
+
+
+def test_a_cloud_machine_that_was_given_back_is_not_held_against_the_next(fleet: PlayedFleet) -> None:
+    def flags(*names: str) -> None:
+        for node in ("n1", "n2"):
+            fleet.slurm.states[node] = replace(fleet.slurm.states[node], flags=frozenset({"CLOUD", *names}))
+
+    flags()
+    fleet.wrong("n1")
+    fleet.slow_twice("n2")
+    flags("POWERED_DOWN")
+    fleet.act()
+    fleet.act()
+    assert [(kind, node) for kind, _, node in fleet.did()] == [("resumed", "n1"), ("resumed", "n2")]
+    flags()
+    fleet.act()
+    assert fleet.drained() == []
+    fleet.wrong("n1", ago=0.0, took=0.0)
+    fleet.act()
+    assert fleet.drained() == ["n1"]
+    flags("DRAIN", "POWERED_DOWN")
+    fleet.act()
+    assert fleet.states()["n1"] == "drained"
