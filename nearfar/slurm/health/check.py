@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import secrets
 import signal
 import socket
@@ -49,7 +50,10 @@ _LONGEST = 55
 #: Seconds in which a node drains itself.
 _DRAIN = 20.0
 #: Seconds in which a prolog's check asks for the caps; without an answer the prolog fails.
-_CAPS = 3.0
+_CAPS = 6.0
+#: Seconds over which the nodes of a cluster that find something at one moment ask for the caps: so many for each node, at most so many
+#: in all (of a drain, of a prolog).
+_APART, _SPREAD, _SPREAD_OF_PROLOG = 0.15, 8.0, 3.0
 #: slurmd gives no PATH; root takes no other.
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 _ELSEWHERE = "name another --output DIR"
@@ -129,7 +133,7 @@ def _checked(options: HealthOptions, node: str, place: Path, as_json: bool) -> i
     if policy is None or not (may_drain and options.quick):
         return EXIT_GOOD
     if not options.drain:  # a prolog's: that it fails drains the node
-        task = partial(_objection, node, policy, options.slurm_path)
+        task = partial(_objection, node, policy, options.slurm_path, _SPREAD_OF_PROLOG)
         forbidden = apart.answers({"caps": task}, _CAPS, locks)["caps"].value
         if forbidden:
             print(f"  the job starts all the same: {forbidden}", file=sys.stderr if as_json else sys.stdout)
@@ -215,10 +219,12 @@ def _slurm(path: str) -> Slurm:
     return Slurm({**os.environ, "PATH": f"{path}:{os.environ['PATH']}" if path else os.environ["PATH"]}, _SLURM)
 
 
-def _objection(node: str, policy: Policy, path: str) -> str:
+def _objection(node: str, policy: Policy, path: str, spread: float) -> str:
     """Why one node more must not be drained, also by a prolog that fails: a cap, a partition's floor; empty where it may be.
-    ``path``: directories of Slurm's commands."""
-    nodes = _slurm(path).nodes()
+    ``path``: directories of Slurm's commands; ``spread``: seconds within which the nodes of a job ask, most after others' drains."""
+    slurm = _slurm(path)
+    time.sleep(random.uniform(0.0, min(spread, _APART * len(slurm.nodes()))))
+    nodes = slurm.nodes()
     if node not in nodes:
         return f"Slurm has no node {node}"
     too_many = DrainCaps(nodes, policy, time.time()).objection(node)
@@ -228,7 +234,7 @@ def _objection(node: str, policy: Policy, path: str) -> str:
 def _drain(node: str, evidence: Finding, run: str, policy: Policy, path: str) -> str:
     """Drain this node, unless its state, a cap or a partition's floor forbids it; what was done, in words. Nodes that do this in the
     same second do not see each other's drains. Raises ``NearfarError``."""
-    forbidden = _objection(node, policy, path)
+    forbidden = _objection(node, policy, path, _SPREAD)
     if forbidden:
         return f"not drained: {forbidden}"
     reason = str(reasons.reason(HEALTH, evidence, run))

@@ -5,15 +5,22 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from nearfar.slurm.controller import Slurm
+from nearfar.base import Finding
+from nearfar.site import Policy
+from nearfar.site.drain_policy import AvailableFloor, DrainCap
+from nearfar.slurm.controller import NodeState, Slurm
 from nearfar.slurm.drains import our_reason
+from nearfar.slurm.health import check
 from tests.slurm.health.test_health import SYSTEM, hardware
 from tests.slurm.health.test_prolog import install, topology_of
+from tests.support.fake_slurm import FakeSlurm
 from tests.support.private_slurm import PrivateSlurm, needed
 
 pytestmark = pytest.mark.slurm
@@ -72,6 +79,30 @@ def test_a_gpu_that_is_gone_drains_its_node_up_to_the_cap(private: PrivateSlurm,
     slurm.call("scontrol", "update", "nodename=n3", "state=drain", "reason=theirs")
     assert "  not drained: its reason is not ours: 'theirs'" in checked(private, scripts, "n3")
     assert slurm.node("n3").reason == "theirs"
+
+
+class SlowSlurm(FakeSlurm):
+    """What it shows of the nodes is some milliseconds old when it arrives."""
+
+    def nodes(self) -> Mapping[str, NodeState]:
+        shown = super().nodes()
+        time.sleep(0.005)
+        return shown
+
+
+def test_nodes_of_a_large_job_keep_to_the_cap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose epilogs find the same at one moment: all but a few see the drains of the others."""
+    slurm = SlowSlurm(tuple(f"n{number}" for number in range(100)), keeps=True)
+    policy = Policy(
+        "vm", frozenset({0}), per_day=DrainCap(2, 1.0), in_all=DrainCap(2, 1.0), available=AvailableFloor(0.0)
+    )
+    monkeypatch.setattr(check, "_slurm", lambda path: slurm)
+    monkeypatch.setattr(check, "_APART", 0.02)
+    finding = Finding("gpus", "FAIL", "all are missing", True, "gpu.missing")
+    with ThreadPoolExecutor(100) as threads:
+        said = list(threads.map(lambda name: check._drain(name, finding, "0123abcd", policy, ""), slurm.states))
+    drained = [words for words in said if words.startswith("drained")]
+    assert 2 <= len(drained) <= 20, said
 
 
 def test_a_site_that_only_observes(private: PrivateSlurm, scripts: Path, tmp_path: Path) -> None:
