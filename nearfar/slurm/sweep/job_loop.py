@@ -108,15 +108,16 @@ class SweepLoop:
             slurms = by_id.get(job.job_id or 0)
             if slurms is not None and not (job.state in WITHDRAWN and slurms.state == "CANCELLED"):
                 job.state, job.reason = slurms.state, slurms.reason
+            why = "the job is gone" if slurms is None else job.reason
             if slurms is not None and not slurms.ended:
                 self._gone.pop(job.name, None)
             elif slurms is not None and not slurms.started:
                 self._end(job, job.state, job.reason)
             elif sweep_file.has_result(self.sweep, job):
-                self._end(job, job.state, job.reason, has_result=True)
+                self._end(job, job.state, why, has_result=True)
             # slurmctld forgets a job after MinJobAge, and may not know it yet; a result may be seen late.
             elif self.clock() - self._gone.setdefault(job.name, self.clock()) > self.pace.result_wait:
-                self._end(job, job.state, job.reason or ("the job is gone" if slurms is None else ""))
+                self._end(job, job.state, why)
 
     def _refuse(self) -> None:
         """End what waits for a node on which no job will start; in a nightly run, for one that is not idle any more."""

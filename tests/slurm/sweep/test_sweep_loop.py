@@ -315,6 +315,17 @@ def test_what_ended_a_job_early_is_slurms_word(
     assert outcome.left_out(running.sweep) == left_out
 
 
+def test_jobs_that_slurmctld_has_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cold start of slurmctld, or a partition that is gone: of one that ran, and of one that waited for it."""
+    pretended = PretendedSlurm(tmp_path)
+    loop = sweep(pretended, ("n1", "n2"), monkeypatch, max_jobs=1)
+    line = pretended._line
+    monkeypatch.setattr(pretended, "_line", lambda *about: line(*about) if pretended.now < 1100.0 else "")
+    loop.run()
+    said = [(job.state, job.reason) for job in loop.sweep.jobs.values()]
+    assert said == [("RUNNING", "the job is gone"), ("PENDING", "the job is gone")]
+
+
 def test_a_nightly_job_makes_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While the night's jobs are queued n1 is taken by a user's job, and n2 drained; n3 is measured."""
     pretended = PretendedSlurm(tmp_path, length=5.0, fate={"n1": "blocked", "n2": "blocked"})
