@@ -19,7 +19,7 @@ _RANK = re.compile(
     r"^#\s+Rank\s+(\d+) .*\bon\s+(\S+) device\s+(\d+) \[(?:0x)?([0-9a-fA-F:.]+)\] (.+?)\s*$", re.MULTILINE
 )
 _ROW = re.compile(r"^\s*(\d+)\s+\d+\s+[a-z]\w*\s.*$")
-_WRONG = re.compile(r"Out of bounds values : (\d+) (?:OK|FAILED)")
+_WRONG = re.compile(r"Out of bounds values\s*: (\d+) (?:OK|FAILED)")
 _FAILURE = re.compile(r"Test (?:NCCL|CUDA|MPI) failure \S+ '(.+?)(?: / .*)?'")
 
 

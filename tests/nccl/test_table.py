@@ -25,6 +25,7 @@ def test_what_is_cut_wrong_or_failed_says_so() -> None:
     cut = WHOLE[: WHOLE.index("     4194304  ")]
     assert read_tables(cut)[0].cut_short == "its output ends behind 2097152 bytes"
     assert read_tables(WHOLE.replace("bounds values : 0 OK", "bounds values : 7 FAILED"))[0].wrong == 7
+    assert read_tables(WHOLE.replace("values : 0 OK", "values  : 0 OK"))[0].cut_short == "", "set in columns by hand"
     failed = cut[: cut.index("#\n#  ")] + "gpu: Test CUDA failure common.cu:1030 'system not yet initialized'\n"
     assert read_tables(failed)[0].cut_short == "ended with 'system not yet initialized'"
 
