@@ -19,11 +19,10 @@ _WITH_NVLS = re.compile(r"\b[HB][1-9]?\d0+|\bG[HB]\d+")
 def read(text: str) -> ForeignOutput:
     """Every table in a log; of several nodes the GPUs are the first's."""
     tables, log = nccl.read_tables(text), nccl.read_log(text)
-    first = next((table for table in tables if table.ranks), tables[0])
+    first = next((table for table in tables if table.ranks and not table.unlisted), tables[0])
     hosts = {host for table in tables for host in table.hosts}
-    gpus = {
-        rank.device: SeenGpu(rank.device, rank.name, rank.pci) for rank in first.ranks if rank.host == first.hosts[0]
-    }
+    ranks = [] if first.unlisted else [rank for rank in first.ranks if rank.host == first.hosts[0]]
+    gpus = {rank.device: SeenGpu(rank.device, rank.name, rank.pci) for rank in ranks}
     library = first.library or next(iter(log.versions), "")
     output = ForeignOutput(
         TOOL, first.version, command_line(text.split("\n"), f"{first.collective}_perf"), hosts.pop() if len(hosts) == 1 else None,
@@ -31,7 +30,10 @@ def read(text: str) -> ForeignOutput:
     )  # fmt: skip
     for table in tables:
         name = table.collective
-        case = nccl.NcclCase(name, len(table.ranks) or log.ranks or 0, max(1, len(table.hosts)), _multicast(table, log))
+        count = 0 if table.unlisted else len(table.ranks) or log.ranks or 0
+        case = nccl.NcclCase(name, count, max(1, len(table.hosts)), _multicast(table, log))
+        if table.unlisted:
+            output.left_out.append(LeftOut(name, table.unlisted, of_other_tools.NCCL, kept=True))
         for row in table.rows:
             output.add(f"{name}, out of place", (str(case), row.busbw), bytes=row.bytes, quantity=nccl.BUSBW)
         if table.wrong:

@@ -37,7 +37,8 @@ class NcclCase:
     def words(self) -> str:
         """``all_reduce among 8 GPUs of 2 nodes with NVLS``."""
         nodes = f" of {self.nodes} nodes" if self.nodes > 1 else ""
-        return f"{self.collective} among {self.ranks} GPUs{nodes}{' with NVLS' if self.nvls else ''}"
+        gpus = self.ranks or "an unknown number of"
+        return f"{self.collective} among {gpus} GPUs{nodes}{' with NVLS' if self.nvls else ''}"
 
 
 def parse_case(text: str) -> NcclCase:

@@ -69,6 +69,13 @@ class NcclTable:
         return tuple(dict.fromkeys(rank.host for rank in self.ranks))
 
     @property
+    def unlisted(self) -> str:
+        """What its list of ranks, with its beginning or middle cut out, does not say; empty where it is whole, or there is none."""
+        listed = {rank.rank for rank in self.ranks}
+        ranks = max(listed, default=-1) + 1
+        return f"{ranks - len(listed)} of {ranks} ranks are not listed" if ranks > len(listed) else ""
+
+    @property
     def cut_short(self) -> str:
         """Why its figures are not all, as the end of a sentence; empty where they are."""
         last = max((row.bytes for row in self.rows), default=None)

@@ -76,6 +76,18 @@ def test_a_failed_run_and_a_cut_one(tmp_path: Path) -> None:
     assert failed["verdict"] in ("FAIL", "INDETERMINATE") and "fabric manager" in said(failed), said(failed)
 
 
+def test_figures_whose_number_of_gpus_is_not_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "log.txt"
+    for cut, ranks in ((True, "#  Rank 71 Group 0 Pid 1 on node7 device 3 [0x01] NVIDIA GB200"), (False, "#")):
+        file.write_text(HEAD.format(gpus=1, ranks=ranks, a=820.0, b=839.0))
+        assert cli.main(["import", str(file)]) == 0
+        printed, (run, *_) = capsys.readouterr().out, foreign.import_outputs([file])
+        judged = json.loads((run.folder / f"{run.node}/nccl_check/verdict.json").read_text())
+        words = printed + json.dumps(judged)
+        assert judged["verdict"] == "not judged" and "among an unknown number of GPUs" in words, words
+        assert ("71 of 72 ranks are not listed" in words) == cut and "the model of GPUs 0, 1, 2" not in words, words
+
+
 def test_two_nodes_are_judged_by_their_nics(tmp_path: Path) -> None:
     ranks = "\n".join(
         f"#  Rank {rank} Group 0 Pid 1 on node{7 + rank // 4} device {rank % 4} [0x{rank % 4 + 10:02x}] NVIDIA H200"
