@@ -5,6 +5,6 @@ Needs: base, topology, cells, measurement, question, verdict, verdict.references
 
 from __future__ import annotations
 
-from . import gpu_ranges, importing, offline_pack, packing, result_file
+from . import gpu_ranges, offline_pack, packing, result_file
 from .importing import SYSTEM, import_file
 from .packing import pack
