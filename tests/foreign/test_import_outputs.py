@@ -183,6 +183,39 @@ def test_the_first_pair_whose_copy_is_cold_is_no_finding(tmp_path: Path) -> None
     assert {node["verdict"] for node in json.loads((run / "report.json").read_text())["nodes"]} == {"PASS"}
 
 
+#: Of the same two, as versions before 0.7 print it.
+SHORT_COPIES = """nvbandwidth Version: v0.6
+Device 0: NVIDIA H200 (00000000:06:00)
+Device 1: NVIDIA H200 (00000000:07:00)
+
+Running device_to_device_memcpy_read_ce.
+memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)
+           0         1
+ 0       N/A    370.90
+ 1    371.02       N/A
+
+SUM device_to_device_memcpy_read_ce 741.92
+
+Running device_to_device_memcpy_write_ce.
+memcpy CE GPU(row) <- GPU(column) bandwidth (GB/s)
+           0         1
+ 0       N/A    388.47
+ 1    389.74       N/A
+
+SUM device_to_device_memcpy_write_ce 778.21
+"""
+
+
+@pytest.mark.parametrize(("version", "read"), [("v0.6", False), ("v0.7", True)])
+def test_short_copies_read_over_nvlink_are_no_finding(version: str, read: bool, tmp_path: Path) -> None:
+    (tmp_path / "nvbandwidth.txt").write_text(SHORT_COPIES.replace("v0.6", version))
+    (tmp_path / "topo.txt").write_text(TWO_H200_TOPO)
+    run = imported(*(str(tmp_path / name) for name in ("nvbandwidth.txt", "topo.txt")))
+    assert ("g0:g1" in figures(run), "g1:g0@g0" in figures(run)) == (True, read)
+    assert ("or -b 512" in reasons(run)) is not read
+    assert json.loads((run / "report.json").read_text())["verdict"] == ("DEGRADED" if read else "PASS")
+
+
 def test_a_waived_case_takes_nothing_from_the_one_before_it() -> None:
     """nvbandwidth 0.8 on one GPU prints ``Waived:`` alone for each case that needs two."""
     text = """nvbandwidth Version: v0.8
