@@ -24,7 +24,7 @@ _UNITS = {"G": 1 << 30, "M": 1 << 20, "K": 1 << 10, "": 1}
 
 @dataclass(frozen=True, eq=False)
 class CollectiveCapture:
-    """One run: ``busbw`` in GB/s by size in bytes; ``cause`` of a problem, else None."""
+    """One run: ``busbw`` in GB/s by size in bytes; ``cause`` and ``what`` of a problem, else None."""
 
     collective: str
     gpus: tuple[int, ...] | None
@@ -33,6 +33,7 @@ class CollectiveCapture:
     algorithm: str | None
     transport: str | None
     cause: str | None
+    what: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +122,7 @@ def _capture(file: SiteFile, place: int) -> CollectiveCapture:
         busbw = {size_in_bytes(str(size)): float(value) for size, value in entry["busbw"].items()}
     except NearfarError as error:
         raise file.error(str(error), "captures", place, "busbw") from None
+    problem = entry.get("problem", {})
     gpus = entry.get("gpus")
     return CollectiveCapture(
         collective=entry["collective"],
@@ -129,7 +131,8 @@ def _capture(file: SiteFile, place: int) -> CollectiveCapture:
         busbw=busbw,
         algorithm=entry.get("algorithm"),
         transport=entry.get("transport"),
-        cause=entry.get("problem", {}).get("cause"),
+        cause=problem.get("cause"),
+        what=problem.get("what"),
     )
 
 
