@@ -41,7 +41,7 @@ from nearfar.topology import Nic, Node
 from nearfar.verdict import CaseInfo, case_files, references
 from nearfar.verdict.references import Reference
 
-from . import document, messages, node, reading
+from . import document, messages, node, p2p_bandwidth_latency_test, reading
 from .output import ForeignOutput, LeftOut
 
 #: The system of every such run: no site file's, so that nothing of a site takes it for its own.
@@ -252,6 +252,7 @@ def _judge(
     rates = [metric for metric in figures if isinstance(metric, Metric)]
     resolved |= dict.fromkeys(_unlike(rates), None)
     resolved |= _typical(rates, resolved, own.node, known, directories)
+    resolved |= _of_few_copies(rates, resolved, own)
     if asked.name == of_other_tools.NCCL:
         notes = [*notes, *asked.findings(own)]
     subject = CaseInfo(asked.name, SYSTEM, _PARTITION, environments.SYSTEM, own.node.hostname, utc_text())
@@ -275,6 +276,21 @@ def _typical(
             bound = link_limits.BROKEN * healthy.typical
             found = Reference(healthy.typical, None, None, metric.unit, "prediction", note, bound, accepts=False)
             yield metric.name, found.worded()
+
+
+def _of_few_copies(
+    figures: Sequence[Metric], resolved: Mapping[str, Reference | None], own: Document
+) -> Iterator[tuple[str, Reference]]:
+    """What p2pBandwidthLatencyTest alone says of copies between GPUs is DEGRADED only below what its few copies reach, by name."""
+    tools = {
+        each["cell"]: {method.partition(":")[0] for method in each["method"].split("; ")} for each in own.raw["results"]
+    }
+    for metric in figures:
+        known, flows = resolved.get(metric.name), metric.cell.flows
+        alone = tools.get(str(metric.cell)) == {p2p_bandwidth_latency_test.TOOL} and flows[0].kind != "local"
+        if alone and known is not None and known.degraded_below is not None:
+            part = 1 - p2p_bandwidth_latency_test.COLD * metric.value / (len(flows) if metric.total else 1)
+            yield metric.name, replace(known, degraded_below=known.degraded_below * part).worded()
 
 
 def _unlike(figures: Sequence[Metric]) -> Iterator[str]:
