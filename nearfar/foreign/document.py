@@ -23,12 +23,15 @@ _UNPLACED = {
     SOME_HOST: "it does not record which NUMA node it ran on: import it with --numa N",
     NEAR: "the topology does not record which NUMA node is near each GPU",
 }
+#: Bytes of the least copy that shows what its path can do: each has a start-up of some 10 us.
+_SHORT = 16e6
+_TOO_SHORT = "their start-up is a large part of their time"
 
 
 def make(
     outputs: Sequence[ForeignOutput], node: Node, numbers: Mapping[int, int], numa: int | None
 ) -> tuple[Document, list[tuple[str, LeftOut]], dict[str, int]]:
-    """One document of all outputs; whose figures it lacks as nobody knows which host memory they are of; and how often each tool whose
+    """One document of all outputs; which figures it lacks, and why; and how often each tool whose
     output names no host measured the same (only tools that did so more than once).
 
     ``numbers``: the node's numbers of the tools' GPUs; ``numa``: the NUMA node whose host memory those tools used that do not say which.
@@ -41,6 +44,10 @@ def make(
         if unknown := re.search(rf"\b[{NEAR}{SOME_HOST}]\b", " ".join(texts)):
             left = LeftOut("host to device and back", _UNPLACED[unknown[0]], of_other_tools.HOST_DEVICE)
             unplaced.append((output.title, left))
+            continue
+        if figure.quantity in measurement.CELL_QUANTITIES and (figure.bytes or _SHORT) < _SHORT:
+            check = of_other_tools.check_of(parse("+".join(texts)))
+            unplaced.append((output.title, LeftOut("copies of less than 16 MB", _TOO_SHORT, check)))
             continue
         entry = _result(output, figure, texts, node)
         key = (entry["quantity"], measurement.subject_key(entry["cell"]), entry.get("bytes"))

@@ -124,7 +124,7 @@ SAMPLES: dict[str, tuple[dict[str, float], str]] = {
         {"g0:g1": 24.5, "g0:g2/staged": 18, "g0:g1+g1:g0": 41, "g0:g0": 800}, "times each by itself"
     ),
     "bandwidthTest.txt": (
-        {"n0:g2": 19.1, "g2:n0": 17.4, "n1:g2": 25.2, "g2:n1": 26.0, "g2:g2": 830.5, "g0:g0": 829.9}, "import it with --numa N"
+        {"n0:g2": 19.1, "g2:n0": 17.4, "n1:g2": 25.2, "g2:n1": 26.0}, "import it with --numa N"
     ),
     "nccl-tests.txt": ({"all_reduce/x4": 10.2}, "pairs of GPUs are of an unknown class"),
     "osu_bw.txt": ({"osu_bw/CUDA/table1": 22.90451}, "it does not record where its ranks ran"),
@@ -595,6 +595,31 @@ def test_a_cut_bandwidth_test_says_what_it_lacks(tmp_path: Path) -> None:
     (done,) = foreign.import_outputs([path])
     assert "no figures of Device to Host (the output is cut short)" in reasons(done.folder)
     assert "the model of GPUs 0, 1 was not given" in reasons(done.folder)
+
+
+def bandwidth_test(*rates: tuple[str, int, float], gpu: str = "NVIDIA A100-SXM4-80GB") -> str:
+    """Its output of one GPU: kind, bytes and GB/s."""
+    blocks = (
+        f" {kind} Bandwidth, 1 Device(s)\n PINNED Memory Transfers\n   Transfer Size (Bytes)  Bandwidth(GB/s)\n   {size}  {rate}\n\n"
+        for kind, size, rate in rates
+    )
+    return f"[CUDA Bandwidth Test] - Starting...\nRunning on...\n\n Device 0: {gpu}\n Range Mode\n\n{''.join(blocks)}Result = PASS\n"
+
+
+@pytest.mark.parametrize(("size", "rate", "word"), [(102400, 11.7, "not judged"), (32000000, 11.7, "FAIL")])
+def test_copies_that_are_short_are_no_finding(size: int, rate: float, word: str, tmp_path: Path) -> None:
+    """The help of bandwidthTest has a range of 1 to 100 KB as its example."""
+    (tmp_path / "log").write_text(bandwidth_test(("Device to Host", 1024, 0.5), ("Device to Host", size, rate)))
+    run = imported(str(tmp_path / "log"))
+    assert json.loads((run / "report.json").read_text())["verdict"] == word and "less than 16 MB" in reasons(run)
+
+
+def test_what_stays_in_a_cache_is_not_the_memory(tmp_path: Path) -> None:
+    """As published; the memory of this GPU has 960 GB/s."""
+    rates = [("Device to Device", 32000000, 4374.1), ("Device to Host", 32000000, 26.3)]
+    (tmp_path / "log").write_text(bandwidth_test(*rates, gpu="NVIDIA RTX 6000 Ada Generation"))
+    run = imported(str(tmp_path / "log"))
+    assert figures(run) == {"g0:n0": 26.3} and "L2 cache" in reasons(run)
 
 
 def pairs(rates: Callable[[int, int], float]) -> str:
