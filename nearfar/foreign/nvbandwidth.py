@@ -18,6 +18,7 @@ from nearfar.question import of_other_tools
 
 from .output import (
     NEAR,
+    SOME_HOST,
     ForeignOutput,
     LeftOut,
     PrintedMatrix,
@@ -31,7 +32,7 @@ from .output import (
 )
 
 TOOL = "nvbandwidth"
-_CASE = r"(?:host|device|all|one)_\w+_(?:ce|sm|copy)"
+_CASE = r"(?:host|device|all|one)_\w+_(?:ce|sm|tma|copy)"
 SIGN = re.compile(rf"^nvbandwidth Version:|\"nvbandwidth\"\s*:|^Running {_CASE}\.", re.MULTILINE)
 _RUNNING = re.compile(r"^Running (\w+)\.[ \t]*$", re.MULTILINE)
 _SUM = re.compile(rf"^SUM ({_CASE}) [\d.]+[ \t]*$", re.MULTILINE)
@@ -49,11 +50,15 @@ _LONE = {
 _SHARES = {"host_to_all_memcpy": f"{NEAR}:g{{1}}", "all_to_host_memcpy": f"g{{1}}:{NEAR}"}
 _ONE_WAY = "its figure counts one of the two directions that run at the same time; nearfar's counts both"
 #: Versions whose copies have 64 MiB, not 512, unless ``-b`` is given. Two healthy H200 read 372 GB/s from each other with them, else 394;
-#: writes (388, 396) and copies over PCIe hardly suffer.
-_SHORT = re.compile(r"0\.[0-6](\.|$)")
-_READ_SHORT = "its copies of 64 MiB read NVLink 6 % low; take version 0.7 or newer, or -b 512"
+#: writes (388, 396) and copies over PCIe hardly suffer, before they have less than ``_LEAST`` MiB; reads want ``_LONG``.
+_SHORT, _LEAST, _LONG = re.compile(r"0\.[0-6](\.|$)"), 16, 256
+_BUFFER = re.compile(r"(?:-b|--bufferSize)[ =]?(\d+)(?!\S)")
+#: The memory that ``numactl`` binds to, wherever nvbandwidth's threads run.
+_BOUND = re.compile(rf"(?:-m|--membind|--preferred)[= ]?(\d+)(?= .*{TOOL})")
+_READ_SHORT = "its copies of {} MiB read NVLink up to 6 % low; take version 0.7 or newer, or -b 512"
 #: GB/s that no read over PCIe has.
 _NVLINK = 100.0
+_TMA = "its copies are made by the tensor memory accelerator, nearfar's by copy engines and kernels"
 _CHASE = "its pointer chase runs in 2 MiB, nearfar's in at least 64 MiB"
 
 
@@ -192,14 +197,21 @@ def _add(name: str, heading: str, shown: PrintedMatrix, output: ForeignOutput) -
         return
     if zeros := shown.zeros(diagonal=plain.startswith("device_to_device")):
         output.left_out.append(LeftOut(name, f"{zeros}: the rate is zero", unread=True))
-    short = _SHORT.match(output.version) and not {"-b", "--bufferSize"} & set(output.command)
-    if short and name.endswith("_read_ce") and any(rate > _NVLINK for *_, rate in shown.cells()):
-        output.left_out.append(LeftOut(name, _READ_SHORT, of_other_tools.PEER))
+    command = " ".join(output.command)
+    bound, given = _BOUND.search(command), _BUFFER.search(command)
+    host = f"n{bound[1]}" if bound else SOME_HOST if {"-d", "--disableAffinity"} & set(output.command) else NEAR
+    size = int(given[1]) if given else 64 if _SHORT.match(output.version) else 512
+    if engine == "tma":
+        output.left_out.append(LeftOut(name, _TMA, of_other_tools.PEER))
+    elif size < _LEAST and "latency" not in plain:
+        output.left_out.append(LeftOut(name, f"its copies of {size} MiB are too short"))
+    elif size < _LONG and name.endswith("_read_ce") and any(rate > _NVLINK for *_, rate in shown.cells()):
+        output.left_out.append(LeftOut(name, _READ_SHORT.format(size), of_other_tools.PEER))
     elif flow := _LONE.get(plain):
         for a, b, rate in shown.cells():
-            output.add(name, (flow.format(a, b) + sm, rate))
+            output.add(name, (flow.format(a, b).replace(NEAR, host) + sm, rate))
     elif flow := _SHARES.get(plain):
-        shares = [(flow.format(a, b) + sm, rate) for a, b, rate in shown.cells()]
+        shares = [(flow.format(a, b).replace(NEAR, host) + sm, rate) for a, b, rate in shown.cells()]
         if len(shares) == len(everyone) > 1:
             output.add(name, *shares)
     elif plain.startswith("device_to_device_bidirectional_memcpy") and "total" in heading.lower():

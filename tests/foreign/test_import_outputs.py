@@ -242,6 +242,50 @@ def test_short_copies_read_over_nvlink_are_no_finding(version: str, read: bool, 
     assert json.loads((run / "report.json").read_text())["verdict"] == ("DEGRADED" if read else "PASS")
 
 
+#: As version 0.10 prints it of two GPUs, with a prompt.
+WITH_TMA = """$ {command}
+nvbandwidth Version: v0.10.0
+
+Running device_to_device_memcpy_read_ce.
+memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)
+           0         1
+ 0       N/A    764.71
+ 1    765.86       N/A
+
+SUM device_to_device_memcpy_read_ce 1530.57
+COEFFICIENT_OF_VARIATION device_to_device_memcpy_read_ce 0.00
+
+Running device_to_device_memcpy_read_tma.
+memcpy TMA GPU(row) -> GPU(column) bandwidth (GB/s)
+           0         1
+ 0       N/A    780.00
+ 1    780.00       N/A
+
+SUM device_to_device_memcpy_read_tma 1560.00
+
+Running host_to_device_memcpy_ce.
+memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)
+           0         1
+ 0     55.59     55.60
+
+SUM host_to_device_memcpy_ce 111.19
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "memory", "peers"),
+    [
+        ("./nvbandwidth -m", "h", 2), ("./nvbandwidth -d", "m", 2), ("numactl -N1 -m 1 ./nvbandwidth -b 512", "n1", 2),
+        ("numactl --membind=0 ./nvbandwidth -b 64", "n0", 0), ("./nvbandwidth --bufferSize=4", "", 0),
+    ],
+)  # fmt: skip
+def test_a_command_says_which_memory_and_how_much(command: str, memory: str, peers: int) -> None:
+    """Copies of the tensor memory accelerator are not a copy engine's."""
+    (output,) = reading.outputs("x", WITH_TMA.format(command=command).encode())
+    flows = [flow for figure in output.figures for flow, _ in figure.rates]
+    assert flows == ["g1:g0@g0", "g0:g1@g1"][:peers] + [f"{memory}:g0", f"{memory}:g1"] * bool(memory)
+
+
 def test_a_waived_case_takes_nothing_from_the_one_before_it() -> None:
     """nvbandwidth 0.8 on one GPU prints ``Waived:`` alone for each case that needs two."""
     text = """nvbandwidth Version: v0.8
