@@ -49,9 +49,10 @@ _LONE = {
 #: Likewise of those whose figures are shares.
 _SHARES = {"host_to_all_memcpy": f"{NEAR}:g{{1}}", "all_to_host_memcpy": f"g{{1}}:{NEAR}"}
 _ONE_WAY = "its figure counts one of the two directions that run at the same time; nearfar's counts both"
-#: Versions whose copies have 64 MiB, not 512, unless ``-b`` is given. Two healthy H200 read 372 GB/s from each other with them, else 394;
-#: writes (388, 396) and copies over PCIe hardly suffer, before they have less than ``_LEAST`` MiB; reads want ``_LONG``.
-_SHORT, _LEAST, _LONG = re.compile(r"0\.[0-6](\.|$)"), 16, 256
+#: Versions whose copies have 64 MiB, not 512, unless ``-b`` is given; a part that was pasted alone may not show which. Two healthy H200
+#: read 372 GB/s from each other with them, else 394; writes (388, 396) and copies over PCIe hardly suffer, before they have less than
+#: ``_LEAST`` MiB; reads want ``_LONG``.
+_SHORT, _LEAST, _LONG = re.compile(r"0\.[0-6](\.|$)|$"), 16, 256
 _BUFFER = re.compile(r"(?:-b|--bufferSize)[ =]?(\d+)(?!\S)")
 #: The memory that ``numactl`` binds to, wherever nvbandwidth's threads run.
 _BOUND = re.compile(rf"(?:-m|--membind|--preferred)[= ]?(\d+)(?= .*{TOOL})")

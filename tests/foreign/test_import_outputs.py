@@ -232,7 +232,7 @@ SUM device_to_device_memcpy_write_ce 778.21
 """
 
 
-@pytest.mark.parametrize(("version", "read"), [("v0.6", False), ("v0.7", True)])
+@pytest.mark.parametrize(("version", "read"), [("v0.6", False), ("v0.7", True), ("", False)])
 def test_short_copies_read_over_nvlink_are_no_finding(version: str, read: bool, tmp_path: Path) -> None:
     (tmp_path / "nvbandwidth.txt").write_text(SHORT_COPIES.replace("v0.6", version))
     (tmp_path / "topo.txt").write_text(TWO_H200_TOPO)
