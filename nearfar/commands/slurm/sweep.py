@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -112,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
     _refuse_misuse(args)
     results = (args.results or reports_directory() / "sweeps").absolute()
     go_on_as_owner(results)
-    slurm = Slurm(slurm_jobs.for_sbatch(os.environ))
+    slurm = Slurm()
     slurm.version()  # too old a one is refused before all else
     if args.dry_run:
         begin_or_resume.refuse_forgeable(results)

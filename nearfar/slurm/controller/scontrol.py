@@ -31,6 +31,13 @@ _MISUSED = re.compile(
 _THIS_NODE = "Invalid node"
 _FORBIDDEN = ("Invalid user id", "Access/permission denied", "Operation not permitted", "Access denied")
 
+#: What variables begin with that would change the commands' options, or were said of this host's own job or GPUs: neither they nor the jobs
+#: get them. ``_KEPT``: which cluster, and who asks.
+_DROPPED = (
+    "SLURM_", "SBATCH_", "SQUEUE_", "SINFO_", "SCANCEL_", "SCONTROL_", "CUDA_", "NEARFAR_", "PMI", "OMPI_", "BASH_ENV",
+)  # fmt: skip
+_KEPT = ("SLURM_CONF", "SLURM_CLUSTERS", "SLURM_JWT")
+
 #: Says why a write must not happen in the node's present state, or None.
 Objection = Callable[[NodeState], "str | None"]
 
@@ -60,13 +67,15 @@ class WrongOption(NearfarError):
 
 
 class Slurm:
-    """The commands of one cluster. ``environ`` replaces this process' environment (SLURM_CONF, PATH).
+    """The commands of one cluster. ``environ`` replaces this process' environment (SLURM_CONF, PATH); ``_DROPPED`` is left out of both.
 
     Raises ``NearfarError`` for a SLURM_CONF that is not there: Slurm's commands would look for it for half a minute."""
 
     def __init__(self, environ: Mapping[str, str] | None = None, limit: float = LIMIT) -> None:
         self.limit = limit
-        self.environ = {**(os.environ if environ is None else environ), "TZ": "UTC", "LC_ALL": "C"}
+        given = os.environ if environ is None else environ
+        self.environ = {name: value for name, value in given.items() if name in _KEPT or not name.startswith(_DROPPED)}
+        self.environ |= {"TZ": "UTC", "LC_ALL": "C"}
         # A site's habit of relative or local times would change what is read here.
         self.environ["SLURM_TIME_FORMAT"] = "standard"
         self._cluster: str | None = None

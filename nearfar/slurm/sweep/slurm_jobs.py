@@ -135,10 +135,6 @@ _SHARED = ("mps", "shard")
 #: In the sweep's directory.
 SCRIPT = "job.sh"
 JOBS = "jobs"
-#: What other variables begin with that stay on this host.
-_NOT_FOR_JOBS = (
-    "SLURM_", "SBATCH_", "SQUEUE_", "SINFO_", "SCANCEL_", "SCONTROL_", "CUDA_", "NEARFAR_", "PMI", "OMPI_", "BASH_ENV",
-)  # fmt: skip
 #: What lint says of a site's files before a run measures.
 _WARNS = ": warning: "
 
@@ -224,13 +220,6 @@ def environment(environ: Mapping[str, str]) -> dict[str, str]:
     # Each node keeps its own figures in the one history: its own reports are gone with its job.
     return {**kept, "NEARFAR_PROGRAMS": str(Path(programs).resolve()), "PYTHONPATH": str(places.IMPORT_PATH),
             history.VARIABLE: str(history.directory())}  # fmt: skip
-
-
-def for_sbatch(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment that Slurm's commands get, and jobs with them: without what would change their options, or was said
-    of this host's own job or GPUs."""
-    kept = ("SLURM_CONF", "SLURM_CLUSTERS")
-    return {name: value for name, value in environ.items() if name in kept or not name.startswith(_NOT_FOR_JOBS)}
 
 
 def gres(node: NodeState) -> str:

@@ -102,7 +102,8 @@ def fake_scontrol(folder: Path, answer: bytes) -> Slurm:
     program = folder / "scontrol"
     program.write_text(f"#!/bin/sh\nenv > {folder}/environment\ncat {folder}/answer\n")
     program.chmod(0o755)
-    user = {"LANG": "de_DE.UTF-8", "LC_ALL": "de_DE.UTF-8", "SLURM_TIME_FORMAT": "relative", "TZ": "Asia/Tokyo"}
+    user = {"LANG": "de_DE.UTF-8", "LC_ALL": "de_DE.UTF-8", "SLURM_TIME_FORMAT": "relative", "TZ": "Asia/Tokyo",
+            "SCANCEL_STATE": "PENDING", "SLURM_JOB_ID": "7", "SLURM_JWT": "token"}  # fmt: skip
     return Slurm({**user, "PATH": f"{folder}:/usr/bin:/bin"})
 
 
@@ -119,6 +120,8 @@ def test_how_the_caller_likes_his_times_and_language_changes_nothing(tmp_path: P
     slurm.nodes()
     seen = (tmp_path / "environment").read_text().splitlines()
     assert {"LC_ALL=C", "SLURM_TIME_FORMAT=standard", "TZ=UTC"} <= set(seen)
+    slurms = {line for line in seen if line.startswith(("SLURM_", "SCANCEL_"))}
+    assert slurms == {"SLURM_TIME_FORMAT=standard", "SLURM_JWT=token"}, "his options of Slurm's commands neither, only who he is"
 
 
 def test_an_answer_in_another_form_is_none(tmp_path: Path) -> None:
