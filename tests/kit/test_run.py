@@ -104,16 +104,29 @@ def test_a_damaged_kit_is_one_line(kit: MadeKit) -> None:
 
 
 def test_a_folder_without_execution_is_one_line(kit: MadeKit) -> None:
+    script = 'cp -r "$2" "$1/kit" && cd "$1" && exec sh kit/run --quick'
+    assert "noexec" in one_line(mounted(kit, "noexec", script), 2)
+
+
+@pytest.mark.parametrize("size", ["4k", "12k"])
+def test_a_full_disk_drops_no_check(kit: MadeKit, size: str) -> None:
+    done = mounted(kit, f"size={size}", 'cd "$2/.." && TMPDIR=$1 exec sh kit/run --quick')
+    assert done.returncode == 2 and "cannot be written (is its disk full?): set TMPDIR" in done.stderr.splitlines()[-1]
+    assert not list(kit.folder.glob("*.tar.gz"))
+
+
+def mounted(kit: MadeKit, option: str, script: str) -> subprocess.CompletedProcess[str]:
+    """A script beside a file system of its own (``$1``) and the kit (``$2``)."""
     if os.geteuid() != 0 or shutil.which("unshare") is None:
-        pytest.skip("needs root, to mount a file system noexec")
-    place = kit.folder / "noexec"
-    place.mkdir()
-    script = 'mount -t tmpfs -o noexec none "$1" && cp -r "$2" "$1/kit" && cd "$1" && exec sh kit/run --quick'
+        pytest.skip("needs root, to mount a file system")
+    place = kit.folder / "mounted"
+    place.mkdir(exist_ok=True)
+    script = f'mount -t tmpfs -o {option} none "$1" && {script}'
     command = ["unshare", "--mount", "sh", "-c", script, "sh", str(place), str(kit.folder / "kit")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
     if "mount:" in done.stderr:
         pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
-    assert "noexec" in one_line(done, 2)
+    return done
 
 
 def test_a_place_that_cannot_be_written_is_one_line(kit: MadeKit) -> None:
