@@ -122,6 +122,6 @@ def nightly_summary(sweep: Sweep) -> str:
     others = left_out(sweep)
     reasons = Counter(why.split(":")[0].split(" by ")[0] for why in others.values())
     why_not = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
-    measured = sum(job.has_result and not job.made_way for job in sweep.jobs.values())
+    measured = sum(job.has_result and not job.interrupted for job in sweep.jobs.values())
     many = f"{measured} of {plural(len({*sweep.jobs, *others}), 'node')} measured"
     return f"{many}; not: {why_not}" if why_not else many

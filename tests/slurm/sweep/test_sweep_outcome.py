@@ -197,10 +197,11 @@ def test_a_job_sees_its_partition_alone_with_the_local_scheduler(monkeypatch: py
         within_job(system(gpu=gpu), "gpus")
 
 
-def test_a_night_counts_as_measured_what_was_not_preempted() -> None:
+def test_a_night_counts_as_measured_what_was_not_ended_early() -> None:
     """Neither what left nothing nor what left half of it."""
     jobs = [SweepJob(("n1",), 1, 1, "COMPLETED", "", True, True), SweepJob(("n2",), 1, 2, "PREEMPTED", "", True, False),
-            SweepJob(("n3",), 1, 3, "PREEMPTED", "", True, True, interrupted=True)]  # fmt: skip
+            SweepJob(("n3",), 1, 3, "PREEMPTED", "", True, True, interrupted=True),
+            SweepJob(("n5",), 1, 5, "CANCELLED", "", True, True, interrupted=True)]  # fmt: skip
     said = outcome.nightly_summary(planned(Path("s"), jobs, idle_only=True, left_out={"n4": "allocated"}))
-    assert said == "1 of 4 nodes measured; not: 2 PREEMPTED, 1 allocated"
+    assert said == "1 of 5 nodes measured; not: 2 PREEMPTED, 1 allocated"
     assert outcome.nightly_summary(planned(Path("s"), jobs[:1], idle_only=True)) == "1 of 1 node measured"
