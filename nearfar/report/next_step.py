@@ -57,9 +57,13 @@ def _next_command(run: RunDirectory, words: list[str]) -> tuple[str, str]:
     acceptance = run.raw.get("acceptance")
     accepts = acceptance is not None
     site = ["detect", "--site", _site_name(run)]
+    why = "again on a quiet machine: other load disturbed this run, so nothing is tuned from it"
+    quiet = _line(["validate", *way, *named, *["--acceptance"] * accepts], why)
     if shown == "INDETERMINATE" and accepts and coverage.of_run(run).unjudged:
         if system == "local":
             return _line(site, "describes this machine: an acceptance needs its files and references")
+        if coverage.too_disturbed(run):
+            return quiet
         return _line(["tune", *named], "proposes references from its healthy runs, which acceptance needs, as a diff")
     refused = shown == "DEGRADED" and acceptance is not None and not acceptance["accept_degraded"]
     if shown in ("FAIL", "INDETERMINATE") or refused:
@@ -82,8 +86,7 @@ def _next_command(run: RunDirectory, words: list[str]) -> tuple[str, str]:
         return _line(site, "describes this machine; later runs are compared with that file")
     if shown == NOT_JUDGED or coverage.of_run(run).unjudged:
         if coverage.too_disturbed(run):
-            why = "again on a quiet machine: other load disturbed this run, so nothing is tuned from it"
-            return _line(["validate", *way, *named], why)
+            return quiet
         return _line(["tune", *named], "proposes references from this system's runs, as a diff")
     return _line(["history", *named], "shows these figures over time")
 

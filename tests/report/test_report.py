@@ -385,6 +385,10 @@ def test_figures_that_others_disturbed_are_told_and_nothing_is_tuned_from_them(t
     assert "validate --system mine   # again on a quiet machine" in said.splitlines()[-1]
     first = f"other load disturbed {len(metrics)} figures: run again on a quiet machine before tuning"
     assert first in said and "tune --system" not in said, said
+    change(folder / "run.json", acceptance={"accept_degraded": False})
+    change(path, verdict="INDETERMINATE", metrics=[{**m, "verdict": "INDETERMINATE"} for m in metrics])
+    accepting = report.summary(folder).splitlines()[-1]
+    assert "validate --system mine --acceptance   # again on a quiet machine" in accepting
 
 
 def test_a_run_of_which_little_was_disturbed_is_tuned_from(tmp_path: Path) -> None:
