@@ -60,7 +60,8 @@ def assess(
         *(messages.NOT_ASKED.finding(check, cause=reason) for check, reason in not_asked.items()),
     ]  # fmt: skip
     run = {*not_asked, *(check for node in own.values() for check in node.checks)}
-    if own and (unseen := [question.name for question in asked_at(ACCEPT) if question.name not in run]):
+    askable = (question for question in asked_at(ACCEPT) if order.expect.get("gpus") != 0 or not question.of_gpus)
+    if own and (unseen := [question.name for question in askable if question.name not in run]):
         findings.append(messages.NOT_RUN.finding("checks", checks=", ".join(unseen)))
     if ahead := [name for name, node in own.items() if node.shown_runs[-1].time > utc_text()]:
         findings.append(messages.AHEAD.finding("clocks", nodes=ahead))

@@ -19,7 +19,8 @@ NOT_AS_ORDERED = _refuses("delivery.not_as_ordered", sentence="{nodes} of {of} n
 SLOW = _refuses("delivery.slow", sentence="{subject}: {nodes} of {of} nodes are slow, {median} (median): {expected}")
 NOT_ALIKE = _again("delivery.not_alike", sentence="{subject}: the nodes cannot be compared with each other: {cause}")
 COUNT = _again(
-    "delivery.count", sentence="measured: {found:#node}, ordered: {expected}", next="measure the others, or correct the order")
+    "delivery.count", sentence="measured: {found:#node}, ordered: {expected}",
+    next="measure the others, or name the ordered nodes in the order (nodes)")
 NOT_SEEN = _again("delivery.not_seen", sentence="ordered but never measured: {nodes}", next="measure them, or have them delivered")
 STRANGERS = _notes("delivery.strangers", sentence="measured but not ordered: {nodes}", next="correct the order, or leave out their runs")
 BOARDS_CHANGED = _notes(

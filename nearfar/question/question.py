@@ -146,6 +146,11 @@ class Question:
         """Whether ReFrame would run it on a partition, by ``systems`` (names and features; ReFrame's rules)."""
         return any(_fits(spec, system, partition, set(features)) for spec in self.systems)
 
+    @property
+    def of_gpus(self) -> bool:
+        """Whether it is asked of no partition without GPUs."""
+        return all("+gpu" in spec.split() for spec in self.systems)
+
     def lacks(self, system: str, partition: str, features: Collection[str], could: Collection[str]) -> tuple[str, ...]:
         """The features among ``could`` that keep it from being asked of a partition; none where it is asked, or lacks more."""
         every = {*features, *could}
@@ -159,7 +164,7 @@ class Question:
 
     def unanswerable(self, node: Node) -> str | None:
         """Why it cannot be answered on a node, whatever the node has; None where it can: it is of GPUs that no program measures."""
-        if node.not_measured is None or any("+gpu" in spec.split() for spec in self.systems):
+        if node.not_measured is None or self.of_gpus:
             return node.not_measured
         return node.not_measured if any(isinstance(cell, Cell) and cell.gpus for cell in self.cells(node)[0]) else None
 

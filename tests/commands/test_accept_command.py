@@ -155,7 +155,7 @@ def test_fewer_nodes_than_ordered_are_not_all_accepted(ask: Ask, tmp_path: Path)
     code, out, _ = ask("rack", "--runs", str(tmp_path / "four"))
     lines = out.splitlines()
     assert code == 3 and lines[:2] == [
-        "measured: 4 nodes, ordered: 6: measure the others, or correct the order",
+        "measured: 4 nodes, ordered: 6: measure the others, or name the ordered nodes in the order (nodes)",
         "4 of 4 nodes accepted",
     ]
     assert "--measure" in lines[-1]

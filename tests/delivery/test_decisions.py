@@ -229,6 +229,14 @@ def test_a_delivery_names_what_its_nodes_have_in_common(kinds: Delivery) -> None
     assert "burn_check" in unrun and "host_device_check" not in unrun and "quick_check" not in unrun
 
 
+def test_an_order_without_gpus_misses_no_check_of_gpus(tmp_path: Path) -> None:
+    made = Measured(tmp_path)
+    made.run("n1")
+    found = made.assess(order(None, expect={"gpus": 0}))
+    unrun = next(f.reason for f in found.findings if f.code == "delivery.not_run")
+    assert "mpi_check" in unrun and "burn_check" not in unrun and "osu_check" in unrun
+
+
 def test_the_document_holds_to_its_schema(kinds: Delivery) -> None:
     raw = json.loads(delivery.text(kinds))
     assert conforms("delivery-1")(raw)
