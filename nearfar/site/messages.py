@@ -13,7 +13,7 @@ GPUS_BELOW_GRES = Message(
 )  # fmt: skip
 GPUS_NONE = Message(
     "gpu.none", "INDETERMINATE",
-    "partition '{partition}' has GPUs in the system file (feature gpu), but none answers",
+    "partition '{partition}' has the feature gpu, but no GPU answers",
     _XID, page="describe.md",
 )  # fmt: skip
 AS_EXPECTED = Message("topology.as_expected", "PASS", "matches {file}")

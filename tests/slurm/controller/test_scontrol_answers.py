@@ -121,7 +121,9 @@ def test_how_the_caller_likes_his_times_and_language_changes_nothing(tmp_path: P
     seen = (tmp_path / "environment").read_text().splitlines()
     assert {"LC_ALL=C", "SLURM_TIME_FORMAT=standard", "TZ=UTC"} <= set(seen)
     slurms = {line for line in seen if line.startswith(("SLURM_", "SCANCEL_"))}
-    assert slurms == {"SLURM_TIME_FORMAT=standard", "SLURM_JWT=token"}, "his options of Slurm's commands neither, only who he is"
+    assert slurms == {"SLURM_TIME_FORMAT=standard", "SLURM_JWT=token"}, (
+        "his options of Slurm's commands neither, only who he is"
+    )
 
 
 def test_an_answer_in_another_form_is_none(tmp_path: Path) -> None:
