@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from nearfar.base import CouldNotJudge, printable
+from nearfar.base import CouldNotJudge, printable, say
 
 #: Raised by whatever changes a table.
 VERSION = "4"
@@ -134,8 +134,12 @@ class Ledger:
 
     @classmethod
     def open(cls, folder: Path) -> Ledger:
-        """The ledger in a directory, for writing; made where there is none."""
+        """The ledger in a directory, for writing; made where there is none, and, with a warning, in a file that is empty."""
         path = folder / FILE
+        if path.is_file() and not path.stat().st_size:
+            say(
+                f"{path}: empty, so what was drained, cleared and repaired is not known; begun anew: restore a backup if there is one"
+            )
         made = cls._connected(path, f"file:{_quoted(path)}?mode=rwc")
         with made._errors():
             made.connection.execute("PRAGMA synchronous = FULL")

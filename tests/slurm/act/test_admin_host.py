@@ -182,6 +182,16 @@ def test_another_host_goes_on_with_the_export(
     assert list(site.state.glob(f"{FILE}.2*")), "the ledger before is kept"
 
 
+def test_an_empty_ledger_begins_anew_and_says_so(fleet: PlayedFleet, capsys: pytest.CaptureFixture[str]) -> None:
+    fleet.act()
+    assert "empty" not in capsys.readouterr().err
+    (fleet.state / FILE).write_bytes(b"")
+    fleet.wrong("n1")
+    fleet.act()
+    assert f"{fleet.state / FILE}: empty" in capsys.readouterr().err
+    assert fleet.drained() == ["n1"]
+
+
 @pytest.mark.parametrize("how", ["absent", "empty", "text", "torn", "theirs"])
 def test_an_export_that_is_none_leaves_the_ledger_as_it_is(fleet: PlayedFleet, how: str) -> None:
     fleet.wrong("n1")
