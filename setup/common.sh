@@ -8,6 +8,7 @@ STATE=${NEARFAR_STATE:-$CHECKOUT}
 LOGS=$STATE/build/logs
 LOCKS=$CHECKOUT/setup/locks # made from pyproject.toml by: setup/lock
 export NEARFAR_CUDA=${NEARFAR_CUDA:-auto}
+export PATH # where there was none (env -i) bash has one of its own, which programs would not get
 
 # For the tests of this file alone: another machine's os-release, user id, architecture.
 OS_RELEASE=${NEARFAR_TEST_OS_RELEASE:-/etc/os-release}
@@ -205,8 +206,10 @@ system_needs() { # what must be there: brought by apt-get, or listed; then what 
 
 # --- Python ---------------------------------------------------------------------------------------------------------
 
-venv_folder() { # the checkout's .venv; the state folder's, where that is elsewhere and the checkout's is not complete
-    if [[ $STATE == "$CHECKOUT" ]] || is_stamped "$CHECKOUT/.venv" "${LEVEL:-base}"; then printf '%s' "$CHECKOUT/.venv"; else printf '%s' "$STATE/.venv"; fi
+venv_folder() { # the checkout's .venv; the state folder's, where that is elsewhere and the checkout's is not complete. A link is followed:
+    local venv=$CHECKOUT/.venv # the environment keeps its own name, so that two checkouts can share it
+    [[ ! -L $venv ]] || venv=$(readlink -m "$venv")
+    if [[ $STATE == "$CHECKOUT" ]] || is_stamped "$venv" "${LEVEL:-base}"; then printf '%s' "$venv"; else printf '%s' "$STATE/.venv"; fi
 }
 
 satisfies() { # has this Python all that nearfar imports, in the right versions? $2: test, for what the tests import too

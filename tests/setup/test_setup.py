@@ -786,6 +786,25 @@ def test_a_checkout_elsewhere_runs_its_own_code(machine: Machine, tmp_path: Path
     assert sum(call.startswith("cmake --build") for call in machine.called()) == 1
 
 
+def test_a_linked_environment_keeps_its_own_place(machine: Machine, tmp_path: Path) -> None:
+    machine.has_tools()
+    machine.has_python("python3.12", "3.12.4")
+    assert machine.run("--setup-only").returncode == 0
+    venv, machine.checkout = machine.checkout / ".venv", tmp_path / "second"
+    shutil.copytree(venv.parent, machine.checkout, symlinks=True, ignore=shutil.ignore_patterns(".venv"))
+    (machine.checkout / ".venv").symlink_to(venv)
+    before = {path: path.read_bytes() for path in venv.rglob("*") if path.is_file()}
+    done = machine.run("--setup-only")
+    assert done.returncode == 0 and "installing" not in done.stderr, done.stderr
+    assert {path: path.read_bytes() for path in venv.rglob("*") if path.is_file()} == before
+
+
+def test_programs_get_a_path_where_there_was_none() -> None:
+    script_ = f'CHECKOUT={CHECKOUT}; . "$CHECKOUT/setup/common.sh"; exec /usr/bin/env'
+    done = subprocess.run(["/bin/bash", "-c", script_], env={}, capture_output=True, text=True)
+    assert [line for line in done.stdout.splitlines() if line.startswith("PATH=")], done
+
+
 @pytest.mark.parametrize("closed", ["target", "environment"])
 def test_a_python_that_the_user_may_not_read_is_named_as_that(machine: Machine, closed: str) -> None:
     machine.has_tools()
