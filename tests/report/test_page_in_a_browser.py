@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from nearfar.report import page as pages
+from nearfar.report.blocks import Shown, shown_page
 from nearfar.report.explanations import Explained
 from nearfar.verdict import run_directory
 from tests.conftest import CHECKOUT
@@ -102,6 +103,13 @@ def test_a_page_on_a_phone_and_on_paper(chromium: Any, files: dict[str, Path], n
         )
         == 0
     )
+    opened.context.close()
+
+
+def test_a_long_checksum_fits_a_phone(chromium: Any, tmp_path: Path) -> None:
+    (tmp_path / "record.html").write_text(shown_page(Shown("Delivery", ("ok",), (), made=f"(SHA-256 {'0' * 64})")))
+    opened = shown(chromium, tmp_path / "record.html", "phone")
+    assert opened.evaluate("document.documentElement.scrollWidth") <= 390, "wider than the phone"
     opened.context.close()
 
 
