@@ -174,6 +174,8 @@ def reason_groups(found: Sequence[VerdictReason], answers: Mapping[str, Answer] 
         worst = min(alike, key=lambda r: r.rank)
         about = messages.SAME_GAP.finding("", verdict=worst.finding.verdict, cause=worst.prevented_by, checks=checks)
         groups.append(ReasonGroup(replace(worst, finding=about, check=None), alike))
+    for counts in _alike(left, lambda r: r.finding.code in _GPU_COUNTS and r.finding.reason):
+        groups.append(ReasonGroup(replace(counts[0], check=None), counts))
     for nics in _alike(left, lambda r: r.finding.code == _NIC_MISSING):
         names = [str(r.finding.fields["nic"]) for r in nics]
         about = messages.NICS_MISSING.finding("", hard=True, count=len(nics), nics=names)

@@ -61,6 +61,12 @@ def test_what_prevented_several_checks_stands_once():
     assert groups[0].words == "and 2 reasons that follow from it"
 
 
+def test_gpus_that_do_not_answer_stand_once_for_all_checks():
+    one = Finding("gpus", "INDETERMINATE", "no GPU answers", code="gpu.none")
+    none = [VerdictReason(one, NODE, SimpleNamespace(name=name), kind=ABSENT) for name in ("peer_check", "tail_check")]
+    assert told(reason_groups(none)) == [("no GPU answers", ["no GPU answers"] * 2)]
+
+
 def test_an_absent_gpu_that_is_named_by_its_bus_address_is_the_one_that_programs_miss():
     named = reason("FAIL", "3 GPUs, expected 4: 0000:4b:00.0 is absent", ABSENT, hard=True)
     missed = reason("FAIL", "n0:g3: is not there", ABSENT, ["n0:g3"], ["g3"], hard=True)
