@@ -136,7 +136,7 @@ class Ledger:
     def open(cls, folder: Path) -> Ledger:
         """The ledger in a directory, for writing; made where there is none, and, with a warning, in a file that is empty."""
         path = folder / FILE
-        if path.is_file() and not path.stat().st_size:
+        if os.path.isfile(path) and not os.path.getsize(path):
             say(
                 f"{path}: empty, so what was drained, cleared and repaired is not known; begun anew: restore a backup if there is one"
             )
