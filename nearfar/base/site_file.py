@@ -11,7 +11,7 @@ import errno
 import json
 import os
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -172,32 +172,34 @@ class SiteFile:
             raise problems[0]
 
     def problems(self, schema_name: str) -> list[SiteFileError]:
-        """All that ``schemas/<schema_name>.json`` complains of, in the order of lines; what is missing comes last. Else ``.nan`` and
-        ``.inf`` anywhere: no bound of a schema holds for them."""
+        """All that ``schemas/<schema_name>.json`` complains of, in the order of lines; what is missing comes last."""
         errors: dict[str, SiteFileError] = {}
-        if schema_name in self._sound:
+        if schema_name in self._sound or conforms(schema_name)(self.data):
             return []
         # By line; a missing key last: it is often there, misspelt.
         order = lambda each: (each.validator == "required", self.line(*each.absolute_path))  # noqa: E731
-        conforming = conforms(schema_name)(self.data)
-        for problem in () if conforming else sorted(validator(schema_name).iter_errors(self.data), key=order):
+        for problem in sorted(validator(schema_name).iter_errors(self.data), key=order):
             steps = list(problem.absolute_path)
             place = ".".join(str(step) for step in steps)
             for message, more in _explain(problem):
                 error = self.error(f"{place}: {message}" if place else message, *steps, *more)
                 errors.setdefault(str(error), error)
-        found = list(errors.values()) or list(self._not_finite(self.data))
-        if not found:
+        if not errors:
             self._sound.add(schema_name)
-        return found
+        return list(errors.values())
 
-    def _not_finite(self, data: Any, *steps: Step) -> Iterator[SiteFileError]:
-        if isinstance(data, int | float) and not abs(data) < 1e100:
-            yield self.error(f"{'.'.join(map(str, steps))}: expected a finite number, found {_shown(data)}", *steps)
-        for step, value in (
-            data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
-        ):
-            yield from self._not_finite(value, *steps, step)
+    def check_finite(self) -> None:
+        """Refuse ``.nan`` and ``.inf`` anywhere in ``data``: no bound of a schema holds for them."""
+
+        def check(data: Any, steps: tuple[Step, ...]) -> None:
+            if isinstance(data, int | float) and not abs(data) < 1e100:
+                raise self.error(f"{'.'.join(map(str, steps))}: expected a finite number, found {_shown(data)}", *steps)
+            for step, value in (
+                data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+            ):
+                check(value, (*steps, step))
+
+        check(self.data, ())
 
     def take_out(self, *steps: Step) -> bool:
         """Remove from ``data`` the last key on the way of ``steps``: never an item of a list, whose others keep their

@@ -87,6 +87,7 @@ def size_in_words(size: int) -> str:
 def from_file(file: SiteFile) -> PublishedCollectives:
     """What a file says. Raises ``SiteFileError``."""
     file.check("published-collective-1")
+    file.check_finite()
     data, name = file.data, file.path.stem
     if data["collectives"] != name:
         raise file.error(

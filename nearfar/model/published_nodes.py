@@ -81,6 +81,7 @@ def published_nodes(directories: Sequence[Path]) -> list[PublishedNode]:
 def from_file(file: SiteFile, directories: Sequence[Path]) -> PublishedNode:
     """The node that a file describes; ``directories`` know its GPU's model. Raises ``SiteFileError``."""
     file.check("published-node-1")
+    file.check_finite()
     data, name = file.data, file.path.parent.name
     if data["node"] != name:
         raise file.error(f"node: '{data['node']}' in a folder called {name}: use one name for both", "node")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -77,6 +78,7 @@ def from_file(file: SiteFile) -> NodeType:
     if data["node_type"] != name:
         message = f"node_type: '{data['node_type']}' in a file called {name}.yaml: use one name for both"
         raise file.error(message, "node_type")
+    _check_finite(file)
     node = _node(file)
     uplinks = {key[len("switch:") :]: _link(entry) for key, entry in data.get("links", {}).items() if key[0] == "s"}
     implied = implied_capacities(node, uplinks)
@@ -117,6 +119,15 @@ def check_endpoints(node: Node, cell: Cell, name: str) -> None:
             if end.index not in known[kind]:
                 has = ", ".join(f"{end.kind}{index}" for index in known[kind]) or "none"
                 raise NearfarError(f"cell '{cell}': {name} has no {end}; it has: {has}")
+
+
+def _check_finite(file: SiteFile) -> None:
+    """Refuse ``.nan`` and ``.inf``, which YAML calls numbers and a schema cannot tell apart."""
+    for section in ("links", "capacities", "caps", "stream"):
+        for key, entry in file.data.get(section, {}).items():
+            for name, value in entry.items():
+                if isinstance(value, float) and not math.isfinite(value):
+                    raise file.error(f"{section}: {key}: {name} is not a finite number", section, key)
 
 
 def _node(file: SiteFile) -> Node:

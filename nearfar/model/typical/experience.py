@@ -74,6 +74,7 @@ def load_experience(directories: tuple[Path, ...]) -> Experience:
 def experience_from(file: SiteFile) -> Experience:
     """The shares of a file. Raises ``SiteFileError`` with the line of what is wrong."""
     file.check("typical-1")
+    file.check_finite()
     return {name: Share(**entry) for name, entry in file.data["shares"].items()}
 
 
