@@ -375,7 +375,7 @@ def test_a_real_check_that_looks_at_nothing_is_never_green(checkout: Path) -> No
     assert done.returncode == 3, done.stdout
     assert "INDETERMINATE" in done.stdout
     if not inventory.gpu_pci_devices():
-        assert "partition 'a' has GPUs" in done.stdout
+        assert "partition 'a' has the feature gpu" in done.stdout
 
 
 def test_amd_gpus_are_never_green(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
