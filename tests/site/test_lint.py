@@ -277,3 +277,13 @@ def test_a_run_is_not_stopped_by_what_another_system_uses(tmp_path: Path) -> Non
     folder = site(tmp_path / "site", systems_mine=SYSTEM, references_mine=WRONG)
     done = nearfar("validate", "--system", "titan", "--list", site_directory=folder)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("link", "lacks"), [("{kind: pcie}", ["gen", "width"]), ("{kind: c2c, speed: 450}", []), ("{kind: pcie, gen: 5, width: 16}", [])]
+)  # fmt: skip
+def test_a_link_of_a_gpu_has_generation_and_width_unless_it_is_c2c(link: str, lacks: list[str], tmp_path: Path) -> None:
+    (tmp_path / "gpus").mkdir()
+    (tmp_path / "gpus" / "x.yaml").write_text(f"gpu_models: [X]\nsource: a\nexpect:\n  link: {link}\n")
+    said = [each.message for each in lint.lint([tmp_path]).complaints]
+    assert said == [f"expect.link: the key '{key}' is missing" for key in lacks]

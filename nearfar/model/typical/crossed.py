@@ -125,9 +125,9 @@ def of_host(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
         controller = node_type.capacities[f"n{memory.index}.memory"]
         weight = {"h2d": controller.read_weight, "d2h": controller.write_weight}
         flows = {f: weight[f.direction] for f in cell.flows if f.numa_node == memory.index}
-        step = (PEAK, controller.best) if controller.value is None else ("", controller.value)
-        if step[1] is not None and flows:
-            yield Limit(controller.name, ((step[0], step[1]),), flows)
+        name, most = (PEAK, controller.best) if controller.value is None else ("", controller.value)
+        if most is not None and flows:
+            yield Limit(controller.name, ((name, most),), flows)
     for gpu in gpus_of(cell, node):
         own = {
             way: weights(f for f in cell.flows if gpu.index in f.gpus and f.direction == way) for way in ("h2d", "d2h")
